@@ -1,0 +1,333 @@
+# cython: language_level=3, embedsignature=False
+"""The kernel: follow the chain of parts in a file, and write the lines of an index.
+
+Nothing here knows of paths, options or messages. A walk reports how it stands as a status;
+`rec2idx.scan` alone turns one into an error. Loops hold no GIL and no Python objects.
+
+Every read of a header is guarded by a comparison with the bytes that were really read, and no
+length found in a file is ever used as the size of an allocation or of a read.
+"""
+
+from cpython cimport array
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.errno cimport EINTR, errno
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from posix.unistd cimport pread
+
+import array
+
+# How a walk stands. WALKING: call again. END: the chain ends where the file ends.
+# All others are final, and `position` is the byte they speak of.
+cdef enum Status:
+    _WALKING = 0
+    _END = 1
+    _BAD_MAGIC = 2    # a part should start at `position`; another word stands there
+    _BAD_CFLAG = 3    # cflag above 3
+    _NO_FIRST = 4     # cflag 2 or 3 opens a record
+    _NOT_ENDED = 5    # cflag 0 or 1 inside a record
+    _CUT_HEADER = 6   # fewer than 8 bytes from `position` to the end of the file
+    _CUT_PART = 7     # the part or its padding goes past the end of the file
+    _ENDS_INSIDE = 8  # the file ends between the parts of a record
+    _SHRUNK = 9       # the file holds fewer bytes than its size was said to be
+    _FAILED = 10      # a read failed; `failure` is its errno
+
+WALKING = _WALKING
+END = _END
+BAD_MAGIC = _BAD_MAGIC
+BAD_CFLAG = _BAD_CFLAG
+NO_FIRST = _NO_FIRST
+NOT_ENDED = _NOT_ENDED
+CUT_HEADER = _CUT_HEADER
+CUT_PART = _CUT_PART
+ENDS_INSIDE = _ENDS_INSIDE
+SHRUNK = _SHRUNK
+FAILED = _FAILED
+
+cdef enum:
+    HEADER = 8
+    MAGIC = 0xCED7230A
+    LENGTH_MASK = (1 << 29) - 1
+
+    # Bytes of one read while records are small, unless the caller says otherwise.
+    BLOCK = 1 << 17
+    # Parts after which a walk that reads single headers weighs the two ways of reading again.
+    PROBE = 8
+    # A call returns to Python, where signals are handled, at the latest after this time.
+    PATIENCE_NS = 50_000_000
+
+    LINE = 41  # bytes of the longest index line: two numbers of 19 digits, sign, tab, newline
+
+
+# A measurement counts in full when the walk has just changed its way of reading, else for a quarter:
+# one slow read should not decide. With each window of reads, the cost of the way of reading
+# that is not in use fades a little, so that a way once found slow is tried again, seldom.
+cdef double NEW = 0.25
+cdef double FADE = 1 - 1.0 / 128
+
+
+cdef inline uint32_t load32(const uint8_t* at) noexcept nogil:
+    return at[0] | (<uint32_t>at[1] << 8) | (<uint32_t>at[2] << 16) | (<uint32_t>at[3] << 24)
+
+
+cdef inline int64_t now_ns() noexcept nogil:
+    cdef timespec t
+    clock_gettime(CLOCK_MONOTONIC, &t)
+    return <int64_t>t.tv_sec * 1_000_000_000 + t.tv_nsec
+
+
+cdef class Walk:
+    """One walk along the chain of parts, from byte `start` to byte `size`, where the file ends.
+
+    There are two ways to read: whole blocks, or the 8 bytes of each header. Which one is faster
+    depends on the records, the storage and what is cached, by a factor of up to 30, and it changes
+    along a file. So the walk measures both, and uses the one that costs less a part.
+    """
+
+    cdef readonly int64_t position  # byte offset of the next part, or of what is wrong
+    cdef readonly int64_t size      # bytes in the file
+    cdef readonly int64_t opened    # offset of the first part of the record in progress, or -1
+    cdef readonly int status
+    cdef readonly int failure      # errno of the read that failed
+    cdef readonly uint32_t magic    # the header read last: its two words
+    cdef readonly uint32_t lrec
+    cdef int64_t payload            # bytes of the record in progress, restored magics included
+    cdef uint8_t* block             # bytes [base, base + filled) of the file
+    cdef int64_t room               # bytes that fit into the block
+    cdef int64_t base
+    cdef int64_t filled
+    # How to read: the window is what was walked since the two ways were weighed last.
+    cdef bint headers_only
+    cdef bint changed               # the window is the first one read this way
+    cdef double header_ns           # time a header takes when read alone
+    cdef double byte_ns             # time a byte takes when read in blocks
+    cdef int64_t window             # where the window began
+    cdef int64_t parts              # parts in the window
+    cdef int64_t spent_ns           # time in the window, without what the caller does between calls
+    cdef int64_t clock_ns           # when spent_ns was brought up to date
+
+    def __cinit__(self, int64_t start, int64_t size, int64_t block=BLOCK):
+        if block < HEADER:
+            raise ValueError(f"block is {block}, expected at least {HEADER} bytes")
+        if not 0 <= start <= size:
+            raise ValueError(f"start is {start}, expected 0 to {size}, the size of the file")
+        self.position = self.window = start
+        self.size = size
+        self.changed = True
+        self.room = min(block, max(size, HEADER))
+        self.opened = -1
+        self.status = _WALKING
+        self.block = <uint8_t*>PyMem_RawMalloc(self.room)
+        if self.block == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.block)
+
+    def records(self, int fd, Py_ssize_t most):
+        """Walk on in the open file `fd`; return the records that were completed.
+
+        Returns two arrays of int64: offset of each record's first part, and payload size in
+        bytes. They hold `most` records, or fewer where the walk ended or time went by.
+        """
+        if most < 1:
+            raise ValueError(f"most is {most}, expected at least 1")
+        cdef array.array offsets = array.clone(EMPTY, most, zero=False)
+        cdef array.array sizes = array.clone(EMPTY, most, zero=False)
+        cdef Py_ssize_t count
+        with nogil:
+            count = self.run(fd, <int64_t*>offsets.data.as_longlongs,
+                             <int64_t*>sizes.data.as_longlongs, most)
+        array.resize(offsets, count)
+        array.resize(sizes, count)
+        return offsets, sizes
+
+    cdef Py_ssize_t run(self, int fd, int64_t* offsets, int64_t* sizes,
+                        Py_ssize_t most) noexcept nogil:
+        cdef Py_ssize_t count = 0
+        cdef int64_t deadline
+        self.clock_ns = now_ns()
+        deadline = self.clock_ns + PATIENCE_NS
+        while self.status == _WALKING:
+            count = self.follow(offsets, sizes, count, most)
+            if count == most or self.status != _WALKING:
+                break
+            if not self.headers_only or self.parts >= PROBE:
+                self.spend()
+                self.weigh()
+                if self.clock_ns > deadline:
+                    break
+            if not self.fill(fd):
+                break
+        self.spend()
+        return count
+
+    cdef void spend(self) noexcept nogil:
+        cdef int64_t now = now_ns()
+        self.spent_ns += now - self.clock_ns
+        self.clock_ns = now
+
+    cdef void weigh(self) noexcept nogil:
+        """At the end of a window, choose the way of reading for the next one."""
+        cdef double stride
+        cdef double share = 1 if self.changed else NEW
+        if self.parts > 0 and self.filled > 0:
+            stride = <double>(self.position - self.window) / self.parts
+            if self.headers_only:
+                self.header_ns += share * (<double>self.spent_ns / self.parts - self.header_ns)
+                self.byte_ns *= FADE
+            else:
+                self.byte_ns += share * (<double>self.spent_ns / self.filled - self.byte_ns)
+                self.header_ns *= FADE
+            self.changed = self.headers_only
+            self.headers_only = self.header_ns < self.byte_ns * stride
+            self.changed = self.changed != self.headers_only
+        self.window = self.position
+        self.parts = 0
+        self.spent_ns = 0
+
+    cdef Py_ssize_t follow(self, int64_t* offsets, int64_t* sizes, Py_ssize_t count,
+                           Py_ssize_t most) noexcept nogil:
+        """Follow the headers inside the block; return the new count of records."""
+        cdef const uint8_t* at
+        cdef const uint8_t* block = self.block
+        cdef int64_t here, position = self.position
+        cdef int64_t last = self.filled - HEADER  # the last place in the block for a whole header
+        cdef int64_t after, length
+        cdef uint32_t cflag
+        cdef int64_t parts = 0
+        while count < most:
+            here = position - self.base
+            if here < 0 or here > last:
+                break
+            at = block + here
+            self.magic = load32(at)
+            self.lrec = load32(at + 4)
+            cflag = self.lrec >> 29
+            length = self.lrec & LENGTH_MASK
+            after = position + HEADER + ((length + 3) & ~<int64_t>3)
+            self.status = self.judge(cflag, after)
+            if self.status != _WALKING:
+                break
+            if cflag == 0:
+                offsets[count] = position
+                sizes[count] = length
+                count += 1
+            elif cflag == 1:
+                self.opened = position
+                self.payload = length
+            else:
+                self.payload += 4 + length  # the magic between two parts belongs to the payload
+                if cflag == 3:
+                    offsets[count] = self.opened
+                    sizes[count] = self.payload
+                    self.opened = -1
+                    count += 1
+            position = after
+            parts += 1
+        self.position = position
+        self.parts += parts
+        return count
+
+    cdef inline Status judge(self, uint32_t cflag, int64_t after) noexcept nogil:
+        """Say whether the header just read may stand where it stands."""
+        if self.magic != MAGIC:
+            return _BAD_MAGIC
+        if cflag > 3:
+            return _BAD_CFLAG
+        if self.opened < 0:
+            if cflag > 1:
+                return _NO_FIRST
+        elif cflag < 2:
+            return _NOT_ENDED
+        if after > self.size:
+            return _CUT_PART
+        return _WALKING
+
+    cdef bint fill(self, int fd) noexcept nogil:
+        """Read the header at `position`, and what follows it while records are small."""
+        cdef int64_t want = HEADER if self.headers_only else self.room
+        cdef int64_t left = self.size - self.position
+        cdef ssize_t got
+        if left == 0:
+            self.status = _END if self.opened < 0 else _ENDS_INSIDE
+            return False
+        if want > left:
+            want = left
+        self.base = self.position
+        self.filled = 0
+        while self.filled < HEADER and self.filled < want:
+            got = pread(fd, self.block + self.filled, want - self.filled, self.base + self.filled)
+            if got < 0:
+                if errno != EINTR:
+                    self.status = _FAILED
+                    self.failure = errno
+                return False
+            if got == 0:
+                self.status = _SHRUNK
+                self.position = self.base + self.filled
+                return False
+            self.filled += got
+        if left < HEADER:
+            self.status = _CUT_HEADER
+            return False
+        return True
+
+
+cdef array.array EMPTY = array.array("q")
+
+cdef char* PAIRS = (
+    b"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    b"40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    b"8081828384858687888990919293949596979899"
+)
+
+
+cdef inline char* put_number(char* out, uint64_t value) noexcept nogil:
+    """Write `value` in decimal at `out`; return where the next byte goes."""
+    cdef char digits[20]
+    cdef char* first = digits + 20
+    while value >= 100:
+        first -= 2
+        memcpy(first, PAIRS + 2 * (value % 100), 2)
+        value //= 100
+    if value >= 10:
+        first -= 2
+        memcpy(first, PAIRS + 2 * value, 2)
+    else:
+        first -= 1
+        first[0] = <char>(48 + value)
+    cdef size_t length = digits + 20 - first
+    memcpy(out, first, length)
+    return out + length
+
+
+def format_lines(array.array offsets not None, int64_t first):
+    """Return the index lines of records `first`, `first` + 1, ... that start at `offsets`.
+
+    A line is the key, a tab, the offset and a newline, in ASCII. `offsets` is an array of int64.
+    """
+    if offsets.typecode != "q":
+        raise TypeError(f"offsets is an array of {offsets.typecode!r}, expected 'q'")
+    if first < 0:
+        raise ValueError(f"first is {first}, expected 0 or more")
+    cdef Py_ssize_t count = len(offsets)
+    cdef const int64_t* source = <int64_t*>offsets.data.as_longlongs
+    cdef char* lines = <char*>PyMem_RawMalloc(count * LINE + 1)
+    if lines == NULL:
+        raise MemoryError()
+    cdef char* out = lines
+    cdef Py_ssize_t i
+    try:
+        with nogil:
+            for i in range(count):
+                out = put_number(out, <uint64_t>(first + i))
+                out[0] = b"\t"
+                out = put_number(out + 1, <uint64_t>source[i])
+                out[0] = b"\n"
+                out += 1
+        return PyBytes_FromStringAndSize(lines, out - lines)
+    finally:
+        PyMem_RawFree(lines)

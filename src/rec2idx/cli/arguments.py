@@ -1,0 +1,52 @@
+"""The command line of ``rec2idx``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from .._version import __version__
+
+PROGRESS = ("auto", "bar", "lines", "none")
+
+EXAMPLES = """\
+examples:
+  rec2idx data/train.rec                writes data/train.idx
+  rec2idx data/train.rec /tmp/all.idx   writes /tmp/all.idx
+"""
+
+
+def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Parse the command line: `argv`, by default that of the process.
+
+    Raises:
+        SystemExit: the usage is wrong (status 2), or help or the version was asked for (0).
+
+    >>> args = parse_args(["data/train.rec", "data/train.idx"])
+    >>> args.record, args.index
+    ('data/train.rec', 'data/train.idx')
+    """
+    parser = argparse.ArgumentParser(
+        prog="rec2idx",
+        description="Create the index (.idx) of a RecordIO file (.rec).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("record", metavar="RECORD", help="the RecordIO file")
+    parser.add_argument(
+        "index",
+        metavar="INDEX",
+        nargs="?",
+        help="the index to write (default: RECORD with the suffix .idx)",
+    )
+    parser.add_argument(
+        "--progress",
+        choices=PROGRESS,
+        default="auto",
+        help="bar: on stderr, once a run takes long; lines: 'time: ...  count: ...' on stdout; "
+        "auto (default): bar where stderr is a terminal, else lines",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("--version", action="version", version=f"rec2idx {__version__}")
+    return parser.parse_args(argv)

@@ -1,0 +1,56 @@
+"""The command ``rec2idx``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import suppress
+
+from ..errors import RecordIOError
+from ..index import create_index
+from .arguments import parse_args
+from .interrupts import Interrupted, interruptible
+from .messages import count, describe, say
+from .progress import StdoutError, progress_report
+
+# The exit statuses, as in the README.
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main() -> int:
+    """Run the command with the arguments of the process; return its exit status."""
+    try:
+        args = parse_args()
+    except SystemExit as stop:  # argparse has said what there is to say
+        return stop.code if isinstance(stop.code, int) else USAGE
+    try:
+        with interruptible():
+            _run(args)
+    except Interrupted as stop:
+        say(f"{args.record}: interrupted by {stop.name}; no index was written")
+        return INTERRUPTED
+    except StdoutError as error:
+        _abandon_stdout()
+        say(f"cannot write progress to standard output: {error}; -q prints none")
+        return FAILED
+    except (RecordIOError, OSError) as error:
+        say(describe(error))
+        return FAILED
+    return DONE
+
+
+def _run(args: argparse.Namespace) -> None:
+    with progress_report("none" if args.quiet else args.progress, args.record) as report:
+        done = create_index(args.record, args.index, progress=report)
+    if not args.quiet:
+        say(
+            f"{args.record}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
+            f"{done.seconds:.3g} s; index written to {done.index}"
+        )
+
+
+def _abandon_stdout() -> None:
+    """Let the interpreter's last flush of standard output go nowhere instead of failing again."""
+    with suppress(OSError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

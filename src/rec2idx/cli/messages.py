@@ -1,0 +1,44 @@
+"""Words for people: one line, on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+from ..errors import RecordIOError
+
+
+def printable(text: str) -> str:
+    r"""Return a path or text as one line of visible characters, whatever bytes it came from.
+
+    >>> printable("new\nline.rec"), printable(os.fsdecode(b"\xff.rec"))
+    ('new\\nline.rec', '\\xff.rec')
+    """
+    whole = os.fsencode(text).decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in whole)
+
+
+def say(text: str) -> None:
+    """Print one line on standard error."""
+    # Nothing is left to tell it to if standard error is closed.
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(f"rec2idx: {printable(text)}\n")
+        sys.stderr.flush()
+
+
+def describe(error: Exception) -> str:
+    """Return an error as ``PATH: what is wrong``."""
+    if isinstance(error, OSError) and not isinstance(error, RecordIOError):
+        what = error.strerror or str(error)
+        return what if error.filename is None else f"{os.fsdecode(error.filename)}: {what}"
+    return str(error)
+
+
+def count(number: int, unit: str) -> str:
+    """Return a number with its unit, in the plural where it is due.
+
+    >>> count(1, "record"), count(2, "record")
+    ('1 record', '2 records')
+    """
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"

@@ -1,0 +1,90 @@
+"""What a person, or a log, sees of a run while it lasts."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ..progress import OriginalLines, Progress, Report
+from .messages import printable
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+
+class StdoutError(Exception):
+    """Standard output takes no more lines."""
+
+
+@contextlib.contextmanager
+def progress_report(kind: str, name: str) -> Iterator[Report | None]:
+    """Give the report for `kind`, one of `arguments.PROGRESS`, while the file `name` is read."""
+    if kind == "auto":
+        kind = "bar" if sys.stderr is not None and sys.stderr.isatty() else "lines"
+    if kind == "bar":
+        with Bar(name) as bar:
+            yield bar
+    else:
+        yield _lines() if kind == "lines" else None
+
+
+def _lines() -> Report:
+    if sys.stdout is None:
+        raise StdoutError("it is closed")
+    lines = OriginalLines(sys.stdout)
+
+    def report(progress: Progress) -> None:
+        try:
+            lines(progress)
+        except OSError as error:
+            raise StdoutError(error.strerror) from error
+
+    return report
+
+
+class Bar:
+    """A bar on standard error, from the moment that a run takes longer than `DELAY`."""
+
+    DELAY = 0.5  # seconds
+
+    def __init__(self, name: str) -> None:
+        self._name = printable(name)
+        self._bar: tqdm[None] | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        if self._bar is None:
+            if progress.seconds < self.DELAY or sys.stderr is None:
+                return
+            self._bar = self._start(progress)
+        self._bar.set_postfix_str(f"{progress.records} records", refresh=False)
+        self._bar.update(progress.bytes - self._bar.n)
+
+    def _start(self, progress: Progress) -> tqdm[None]:
+        from tqdm import tqdm  # takes longer to import than most files to index
+
+        bar: tqdm[None] = tqdm(
+            desc=self._name,
+            total=progress.total,
+            unit="B",
+            unit_scale=True,
+            dynamic_ncols=True,
+            leave=False,
+            file=sys.stderr,
+        )
+        bar.start_t -= progress.seconds  # the rate and the time left count from the run's start
+        return bar
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()

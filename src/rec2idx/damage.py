@@ -1,0 +1,162 @@
+"""From how a walk stopped to the error that says so. The one place that knows both."""
+
+from __future__ import annotations
+
+import os
+
+from . import _walk
+from ._walk import Walk
+from .errors import DamagedRecordError, FileChangedError, NotRecordIOError, TruncatedError
+from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
+from .lookalikes import HEAD_SIZE, looks_like
+from .sources import LocalFile
+
+AGAIN = "copy or download the file again"
+
+
+def error_of(walk: Walk, source: LocalFile, record: int) -> Exception:
+    """Return the error for a walk that did not reach the end.
+
+    Args:
+        walk: a walk whose status is final and is not END.
+        source: the file it walked in.
+        record: number of whole records before the place where it stopped.
+    """
+    if walk.status == _walk.FAILED:
+        return OSError(walk.failure, os.strerror(walk.failure), source.path)
+    if walk.status == _walk.SHRUNK:
+        return FileChangedError(
+            "the file became shorter while it was read",
+            path=source.path,
+            expected=f"{walk.size} bytes",
+            found=f"{walk.position}",
+            advice="run again when nothing writes to it",
+        )
+    if walk.position == 0 and walk.status in (_walk.BAD_MAGIC, _walk.CUT_HEADER):
+        head = source.read(0, HEAD_SIZE)
+        if not head.startswith(MAGIC_BYTES):
+            return _not_recordio(source, head)
+    return _damage(walk, source, record)
+
+
+def _not_recordio(source: LocalFile, head: bytes) -> NotRecordIOError:
+    thing = looks_like(head, source.size)
+    error = NotRecordIOError(
+        f"not a RecordIO file, but {thing.name}" if thing else "not a RecordIO file",
+        path=source.path,
+        record=0,
+        offset=0,
+        expected=f"the magic {MAGIC_BYTES.hex(' ')}",
+        found=head[:4].hex(" "),
+        advice=thing.advice if thing else "check that this is the .rec file",
+    )
+    error.looks_like = thing.name if thing else None
+    return error
+
+
+def _damage(walk: Walk, source: LocalFile, record: int) -> DamagedRecordError:
+    reason, what, expected, found, advice = _REASONS[walk.status](walk, source)
+    if walk.opened >= 0 and walk.opened != walk.position:
+        what += f" (in the record that starts at byte {walk.opened})"
+    cut = reason.startswith("cut") or reason == "ends-inside-record"
+    error = (TruncatedError if cut else DamagedRecordError)(
+        what,
+        path=source.path,
+        record=record,
+        offset=walk.position,
+        expected=expected,
+        found=found,
+        advice=advice,
+    )
+    error.reason = reason
+    error.record_offset = walk.opened if walk.opened >= 0 else walk.position
+    return error
+
+
+# Each returns the reason, what is wrong, what was expected, what was found, and what to do.
+_Story = tuple[str, str, str, str, str]
+
+
+def _bad_magic(walk: Walk, source: LocalFile) -> _Story:
+    return "wrong-magic", "wrong magic", f"{MAGIC:#010x}", f"{walk.magic:#010x}", AGAIN
+
+
+def _bad_cflag(walk: Walk, source: LocalFile) -> _Story:
+    return "wrong-cflag", "wrong cflag", "0 to 3", str(split_lrec(walk.lrec)[0]), AGAIN
+
+
+def _no_first(walk: Walk, source: LocalFile) -> _Story:
+    cflag = split_lrec(walk.lrec)[0]
+    name = "a middle part" if cflag == 2 else "a last part"
+    return (
+        "no-first-part",
+        "the record's first part is missing",
+        "a part with cflag 0 or 1",
+        f"{name} (cflag {cflag})",
+        AGAIN,
+    )
+
+
+def _not_ended(walk: Walk, source: LocalFile) -> _Story:
+    return (
+        "record-not-ended",
+        "the record's last part is missing",
+        "a part with cflag 2 or 3",
+        f"a new record (cflag {split_lrec(walk.lrec)[0]})",
+        AGAIN,
+    )
+
+
+def _cut_header(walk: Walk, source: LocalFile) -> _Story:
+    rest = source.read(walk.position, HEADER_SIZE)
+    bytes_left = _count(len(rest), "byte")
+    if walk.opened >= 0 or rest[:4] == MAGIC_BYTES[: len(rest)]:
+        return "cut-header", "cut off by the end of the file", "a header of 8 bytes", bytes_left, AGAIN
+    return (
+        "stray-bytes",
+        "stray bytes after the last record",
+        "the end of the file",
+        f"{bytes_left} ({rest.hex(' ')})",
+        f"cut them off (truncate -s {walk.position}), or {AGAIN}",
+    )
+
+
+def _cut_part(walk: Walk, source: LocalFile) -> _Story:
+    length = split_lrec(walk.lrec)[1]
+    whole = HEADER_SIZE + length
+    there = walk.size - walk.position
+    if there < whole:
+        what = "cut off by the end of the file"
+        return "cut-part", what, f"a part of {_count(whole, 'byte')}", str(there), AGAIN
+    return (
+        "cut-padding",
+        "the record is whole, but its padding is cut off by the end of the file",
+        f"{_count(padded(length) - length, 'byte')} of padding",
+        str(there - whole),
+        f"add it (truncate -s {walk.position + HEADER_SIZE + padded(length)}), or {AGAIN}",
+    )
+
+
+def _ends_inside(walk: Walk, source: LocalFile) -> _Story:
+    return (
+        "ends-inside-record",
+        "the file ends between the parts of a record",
+        "a part with cflag 2 or 3",
+        "the end of the file",
+        AGAIN,
+    )
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+
+
+_REASONS = {
+    _walk.BAD_MAGIC: _bad_magic,
+    _walk.BAD_CFLAG: _bad_cflag,
+    _walk.NO_FIRST: _no_first,
+    _walk.NOT_ENDED: _not_ended,
+    _walk.CUT_HEADER: _cut_header,
+    _walk.CUT_PART: _cut_part,
+    _walk.ENDS_INSIDE: _ends_inside,
+}

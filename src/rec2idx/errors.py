@@ -1,0 +1,104 @@
+"""What can go wrong, as exceptions with the facts as attributes.
+
+Operating-system errors (a missing file, no permission, a full disk) stay the `OSError` that they
+are, with ``filename`` set. Everything below derives from `RecordIOError` and from the builtin that
+a caller would catch without knowing this package.
+"""
+
+from __future__ import annotations
+
+
+class RecordIOError(Exception):
+    """Base of this package's errors.
+
+    Attributes (each None where it does not apply):
+        what: what is wrong, a phrase.
+        path: the file.
+        record: number of the record, counted from 0.
+        offset: byte offset in the file.
+        expected: what should stand there.
+        found: what stands there.
+        advice: what to do about it.
+
+    >>> error = RecordIOError("wrong magic", path="a.rec", record=2, offset=88,
+    ...                       expected="0xced7230a", found="0x00000000")
+    >>> str(error)
+    'a.rec: record 2 at byte 88: wrong magic: expected 0xced7230a, found 0x00000000'
+    """
+
+    def __init__(
+        self,
+        what: str = "",
+        *,
+        path: str | None = None,
+        record: int | None = None,
+        offset: int | None = None,
+        expected: str | None = None,
+        found: str | None = None,
+        advice: str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.path = path
+        self.record = record
+        self.offset = offset
+        self.expected = expected
+        self.found = found
+        self.advice = advice
+
+    def describe(self) -> str:
+        """Return the message without the path."""
+        text = self.what
+        if self.expected is not None:
+            text += f": expected {self.expected}, found {self.found}"
+        if self.offset is not None:
+            where = f"byte {self.offset}"
+            text = f"record {self.record} at {where}: {text}" if self.record is not None else text
+        if self.advice is not None:
+            text += f"; {self.advice}"
+        return text
+
+    def __str__(self) -> str:
+        return self.describe() if self.path is None else f"{self.path}: {self.describe()}"
+
+
+class DamagedRecordError(RecordIOError, ValueError):
+    """A file that is RecordIO cannot be followed to its end.
+
+    Attributes:
+        reason: a stable word for the kind of damage: ``wrong-magic``, ``wrong-cflag``,
+            ``no-first-part``, ``record-not-ended``, ``cut-header``, ``cut-part``,
+            ``cut-padding``, ``stray-bytes`` or ``ends-inside-record``.
+        record: number of the damaged record; so many records before it are whole.
+        offset: byte offset of the part that is damaged.
+        record_offset: byte offset of the record's first part.
+    """
+
+    reason: str = ""
+    record_offset: int | None = None
+
+
+class TruncatedError(DamagedRecordError, EOFError):
+    """The end of the file cuts off a record or its padding."""
+
+
+class NotRecordIOError(RecordIOError, ValueError):
+    """The file is something else.
+
+    Attributes:
+        looks_like: what it seems to be, or None where it was not recognised.
+    """
+
+    looks_like: str | None = None
+
+
+class EmptyFileError(NotRecordIOError):
+    """The file has no bytes, so there is nothing to index."""
+
+
+class FileChangedError(RecordIOError, OSError):
+    """The file changed while it was read."""
+
+
+class UnsafeTargetError(RecordIOError, FileExistsError):
+    """Writing there would destroy something that is not an index."""

@@ -1,0 +1,104 @@
+"""Where a new file goes: never visible before it is whole. Nothing here knows of RecordIO."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO
+
+
+class Sink:
+    """Takes the bytes of a new file; errors name the file that is to be, not a temporary one."""
+
+    def __init__(self, stream: BinaryIO, path: str) -> None:
+        self._stream = stream
+        self._path = path
+
+    def write(self, data: bytes) -> None:
+        """Append `data`, all of it.
+
+        Raises:
+            OSError: for instance because the disk is full.
+        """
+        with _naming(self._path):
+            self._stream.write(data)
+
+
+@contextlib.contextmanager
+def new_file(path: str) -> Iterator[Sink]:
+    """Give a `Sink` whose bytes stand at `path` once the block ends without an error.
+
+    Until then what was there stays as it was; if the block fails, it stays for good and nothing
+    is left beside it. Where `path` is a symbolic link, the file it leads to is replaced. Where it
+    is a pipe or a device, bytes go straight into it: there is no file to protect.
+
+    Raises:
+        OSError: `path` is a directory or write-protected, its folder does not exist or takes no
+            new file, or a write fails.
+    """
+    target = os.path.realpath(path)
+    existing = _status(target)
+    _require_writable(path, target, existing)
+    if existing is not None and not stat.S_ISREG(existing.st_mode):
+        with _naming(path):
+            stream = open(path, "wb", buffering=0)
+        with stream:
+            yield Sink(stream, path)
+        return
+    # Short, so that any name that fits into the folder can be written; beside the target, so that
+    # the rename stays within one file system.
+    temporary = os.path.join(os.path.dirname(target), f".rec2idx-{os.urandom(8).hex()}.tmp")
+    try:
+        with _naming(path):
+            stream = open(temporary, "xb", buffering=0)
+        with stream:
+            yield Sink(stream, path)
+            with _naming(path):
+                os.fsync(stream.fileno())
+                if existing is not None:
+                    _keep_ownership(stream.fileno(), existing)
+        with _naming(path):
+            os.replace(temporary, target)
+    except BaseException:  # Ctrl-C too
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _require_writable(path: str, target: str, existing: os.stat_result | None) -> None:
+    if existing is None:
+        if not os.path.isdir(os.path.dirname(target)):
+            raise FileNotFoundError(errno.ENOENT, "the folder it should be in does not exist", path)
+        if path.endswith(os.sep):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    elif stat.S_ISDIR(existing.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    elif not os.access(target, os.W_OK):
+        # A rename would replace it all the same; somebody has said that it should not be.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+
+def _keep_ownership(fd: int, existing: os.stat_result) -> None:
+    """Give the new file the mode and, where that is allowed, the owner of the one it replaces."""
+    with contextlib.suppress(PermissionError):
+        os.fchown(fd, existing.st_uid, existing.st_gid)
+    os.fchmod(fd, stat.S_IMODE(existing.st_mode))
+
+
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Let an operating-system error name `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
