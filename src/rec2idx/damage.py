@@ -111,7 +111,13 @@ def _cut_header(walk: Walk, source: LocalFile) -> _Story:
     rest = source.read(walk.position, HEADER_SIZE)
     bytes_left = _count(len(rest), "byte")
     if walk.opened >= 0 or rest[:4] == MAGIC_BYTES[: len(rest)]:
-        return "cut-header", "cut off by the end of the file", "a header of 8 bytes", bytes_left, AGAIN
+        return (
+            "cut-header",
+            "cut off by the end of the file",
+            "a header of 8 bytes",
+            bytes_left,
+            AGAIN,
+        )
     return (
         "stray-bytes",
         "stray bytes after the last record",

@@ -46,13 +46,13 @@ _SWAPPED = Lookalike(
 
 
 def looks_like(head: bytes, size: int) -> Lookalike | None:
-    """Return what a file seems to be, or None where it is not recognised.
+    r"""Return what a file seems to be, or None where it is not recognised.
 
     Args:
         head: the first `HEAD_SIZE` bytes of the file, or all of a shorter one.
         size: bytes in the file.
 
-    >>> looks_like(b"PK\\x03\\x04...", 2000).name
+    >>> looks_like(b"PK\x03\x04...", 2000).name
     'a zip archive'
     """
     for signature, thing in _SIGNATURES:

@@ -44,6 +44,7 @@ class OriginalLines:
         self._next = 0
 
     def __call__(self, progress: Progress) -> None:
+        """Print the lines that have become due."""
         lines = []
         while self._next <= progress.records:
             lines.append(f"time: {progress.seconds}  count: {self._next}\n")

@@ -7,13 +7,13 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO
+from io import FileIO
 
 
 class Sink:
     """Takes the bytes of a new file; errors name the file that is to be, not a temporary one."""
 
-    def __init__(self, stream: BinaryIO, path: str) -> None:
+    def __init__(self, stream: FileIO, path: str) -> None:
         self._stream = stream
         self._path = path
 
@@ -24,7 +24,9 @@ class Sink:
             OSError: for instance because the disk is full.
         """
         with _naming(self._path):
-            self._stream.write(data)
+            view = memoryview(data)
+            while view:  # a disk that fills up takes a part, and refuses only what comes next
+                view = view[self._stream.write(view) :]
 
 
 @contextlib.contextmanager
@@ -44,7 +46,7 @@ def new_file(path: str) -> Iterator[Sink]:
     _require_writable(path, target, existing)
     if existing is not None and not stat.S_ISREG(existing.st_mode):
         with _naming(path):
-            stream = open(path, "wb", buffering=0)
+            stream = FileIO(path, "wb")
         with stream:
             yield Sink(stream, path)
         return
@@ -53,7 +55,7 @@ def new_file(path: str) -> Iterator[Sink]:
     temporary = os.path.join(os.path.dirname(target), f".rec2idx-{os.urandom(8).hex()}.tmp")
     try:
         with _naming(path):
-            stream = open(temporary, "xb", buffering=0)
+            stream = FileIO(temporary, "xb")
         with stream:
             yield Sink(stream, path)
             with _naming(path):

@@ -6,6 +6,7 @@ import contextlib
 import signal
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 
 class Interrupted(BaseException):
@@ -30,7 +31,7 @@ def interruptible() -> Iterator[None]:
     A signal that the parent process had set to be ignored, as nohup does, stays ignored. Outside
     the main thread, where signals cannot be handled, nothing is changed.
     """
-    previous = {}
+    previous: dict[signal.Signals, Any] = {}
 
     def raise_once(number: int, frame: FrameType | None) -> None:
         for other in previous:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from ..progress import OriginalLines, Progress, Report
 from .messages import printable
@@ -52,9 +52,10 @@ class Bar:
 
     def __init__(self, name: str) -> None:
         self._name = printable(name)
-        self._bar: tqdm[None] | None = None
+        self._bar: tqdm[NoReturn] | None = None
 
     def __call__(self, progress: Progress) -> None:
+        """Show how far the run has come."""
         if self._bar is None:
             if progress.seconds < self.DELAY or sys.stderr is None:
                 return
@@ -62,10 +63,10 @@ class Bar:
         self._bar.set_postfix_str(f"{progress.records} records", refresh=False)
         self._bar.update(progress.bytes - self._bar.n)
 
-    def _start(self, progress: Progress) -> tqdm[None]:
+    def _start(self, progress: Progress) -> tqdm[NoReturn]:
         from tqdm import tqdm  # takes longer to import than most files to index
 
-        bar: tqdm[None] = tqdm(
+        bar: tqdm[NoReturn] = tqdm(
             desc=self._name,
             total=progress.total,
             unit="B",
