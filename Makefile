@@ -8,7 +8,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pyi')
 
-.PHONY: demo test check format lint types peers versions sanitize bench clean
+.PHONY: demo test check format lint types sanitize versions clean
+
+include peers.mk bench.mk
 
 demo: .venv/installed
 	$(BIN)/rec2idx examples/sample.rec
@@ -17,7 +19,7 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m pytest
 
-check: lint types test peers
+check: lint types test sanitize versions peers
 
 format: .venv/installed
 	$(BIN)/ruff format .
@@ -29,7 +31,27 @@ lint: .venv/installed
 
 types: .venv/installed
 	$(BIN)/mypy
-	cd .venv && bin/stubtest rec2idx._walk
+	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow rec2idx._walk
+
+# The kernel built to stop at a read outside its buffers, undefined arithmetic and the like.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+sanitize: .envs/sanitize/installed
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py
+
+.envs/sanitize/installed: .venv/installed
+	test -x .envs/sanitize/bin/python || $(BIN)/python -m venv .envs/sanitize
+	.envs/sanitize/bin/python -m pip install --quiet --upgrade pip
+	rm -rf build
+	CFLAGS="$(SANITIZERS) -O1 -g" LDFLAGS="$(SANITIZERS)" \
+	.envs/sanitize/bin/python -m pip install --quiet --force-reinstall --no-cache-dir --group test .
+	rm -rf build
+	touch $@
+
+# The quick tests under every supported Python that is here.
+versions:
+	tests/versions
 
 # The package is installed as users install it: from a built wheel, never as a path to src.
 .venv/installed: $(SOURCES)

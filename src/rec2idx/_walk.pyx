@@ -1,4 +1,4 @@
-# cython: language_level=3, embedsignature=False
+# cython: language_level=3, auto_pickle=False
 """The kernel: follow the chain of parts in a file, and write the lines of an index.
 
 Nothing here knows of paths, options or messages. A walk reports how it stands as a status;

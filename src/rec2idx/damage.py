@@ -110,7 +110,9 @@ def _not_ended(walk: Walk, source: LocalFile) -> _Story:
 def _cut_header(walk: Walk, source: LocalFile) -> _Story:
     rest = source.read(walk.position, HEADER_SIZE)
     bytes_left = _count(len(rest), "byte")
-    if walk.opened >= 0 or rest[:4] == MAGIC_BYTES[: len(rest)]:
+    # One byte 0a says little: it begins the magic, and is the newline that editors append.
+    begins_a_part = len(rest) > 1 and rest[:4] == MAGIC_BYTES[: len(rest)]
+    if walk.opened >= 0 or begins_a_part:
         return (
             "cut-header",
             "cut off by the end of the file",

@@ -37,7 +37,7 @@ class MXRecordIO:
     >>> with MXRecordIO("examples/sample.rec", "r") as record:
     ...     payload = record.read()
     ...     len(payload), record.tell()
-    (1483, 1492)
+    (2435, 2444)
     """
 
     def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
@@ -50,6 +50,7 @@ class MXRecordIO:
         """Open the file; reading starts at the first record."""
         if self.flag != "r":
             raise ValueError(f"flag is {self.flag!r}, expected 'r': this class reads")
+        self.close()
         self._source = LocalFile(self.uri)
         self._walk = Walk(0, self._source.size)
         self._count = 0

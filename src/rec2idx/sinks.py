@@ -79,10 +79,8 @@ def _status(path: str) -> os.stat_result | None:
 
 def _require_writable(path: str, target: str, existing: os.stat_result | None) -> None:
     if existing is None:
-        if not os.path.isdir(os.path.dirname(target)):
+        if path.endswith(os.sep) or not os.path.isdir(os.path.dirname(target)):
             raise FileNotFoundError(errno.ENOENT, "the folder it should be in does not exist", path)
-        if path.endswith(os.sep):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     elif stat.S_ISDIR(existing.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     elif not os.access(target, os.W_OK):

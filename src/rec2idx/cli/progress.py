@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from types import TracebackType
@@ -61,21 +62,28 @@ class Bar:
                 return
             self._bar = self._start(progress)
         self._bar.set_postfix_str(f"{progress.records} records", refresh=False)
-        self._bar.update(progress.bytes - self._bar.n)
+        self._bar.update(progress.bytes - self._bar.n)  # shown ten times a second at most
 
     def _start(self, progress: Progress) -> tqdm[NoReturn]:
         from tqdm import tqdm  # takes longer to import than most files to index
 
+        # A terminal that a program made may say that its size is 0 by 0; tqdm shows nothing there.
+        sized = sys.stderr.isatty() and os.get_terminal_size(sys.stderr.fileno()).columns > 0
         bar: tqdm[NoReturn] = tqdm(
             desc=self._name,
             total=progress.total,
             unit="B",
             unit_scale=True,
-            dynamic_ncols=True,
+            dynamic_ncols=sized,
+            ncols=None if sized else 80,
+            nrows=None if sized else 24,
             leave=False,
             file=sys.stderr,
+            delay=1e-9,  # not before the next lines: it would show a run that has just begun
         )
-        bar.start_t -= progress.seconds  # the rate and the time left count from the run's start
+        bar.start_t -= progress.seconds
+        bar.n = progress.bytes
+        bar.set_postfix_str(f"{progress.records} records")
         return bar
 
     def __enter__(self) -> Bar:

@@ -1,0 +1,44 @@
+"""Payloads and files that several tests use."""
+
+import struct
+
+from hypothesis import strategies as st
+from reference import MAGIC, part, record
+
+
+def image(label: float, identity: int, pixels: bytes) -> bytes:
+    """An image record's payload with one label: IRHeader with flag 0, then the image."""
+    return struct.pack("<IfQQ", 0, label, identity, 0) + pixels
+
+
+def labelled(labels: list[float], identity: int, pixels: bytes = b"") -> bytes:
+    """An image record's payload with a label array: IRHeader with flag n, n float32, the image."""
+    head = struct.pack("<IfQQ", len(labels), 0.0, identity, 0)
+    return head + struct.pack(f"<{len(labels)}f", *labels) + pixels
+
+
+# Six records of 44 bytes.
+SIX = b"".join(part(0, image(i, i, bytes([i]) * 12)) for i in range(6))
+SIX_INDEX = b"0\t0\n1\t44\n2\t88\n3\t132\n4\t176\n5\t220\n"
+
+# A miniature InsightFace file: a file header, five images of two people, two identity records.
+FACE = b"".join(
+    part(0, payload)
+    for payload in (
+        labelled([6, 8], 0),
+        *(image(label, i, b"8 bytes.") for i, label in enumerate([0, 0, 0, 1, 1], 1)),
+        labelled([1, 4], 6),
+        labelled([4, 6], 7),
+    )
+)
+
+# Payloads made of what is hard: magics at every alignment, nothing, odd lengths.
+chunks = st.one_of(
+    st.just(MAGIC), st.just(MAGIC[:2]), st.binary(max_size=9), st.just(bytes(40)), st.just(b"x")
+)
+payloads = st.lists(chunks, max_size=8).map(b"".join)
+payload_lists = st.lists(payloads, min_size=1, max_size=20)
+
+
+def whole_file(contents: list[bytes]) -> bytes:
+    return b"".join(record(payload) for payload in contents)
