@@ -4,7 +4,7 @@
 #   make pins     write tests/pinned/ anew: what the peers did, for the quick tests
 #   make sample   write examples/sample.rec and its index anew
 
-# NumPy 1.24 removed np.bool, which MXNet uses. The last OpenCV that works with this NumPy's ABI.
+# NumPy 1.24 removed np.bool, which MXNet uses.
 MXNET := numpy==1.23.5 mxnet==1.9.1 opencv-python-headless==4.7.0.72
 DALI := nvidia-dali-cuda120==2.4.0
 
