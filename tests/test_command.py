@@ -134,7 +134,10 @@ def test_damage_is_one_line(six, run):
             "rec2idx: none/a.idx: the folder it should be in does not exist\n",
         ),
         (["six.rec/a.rec"], "rec2idx: six.rec/a.rec: Not a directory\n"),
-        (["/dev/zero"], "rec2idx: /dev/zero: not a regular file\n"),
+        (
+            ["/dev/zero", "a.idx"],
+            "rec2idx: /dev/zero: record 0 at byte 0: not a RecordIO file, but ",
+        ),
         (["empty.rec"], "rec2idx: empty.rec: the file is empty"),
         (["six.rec", "/dev/full"], "rec2idx: /dev/full: No space left on device\n"),
     ],
@@ -354,3 +357,52 @@ def test_indexing_imports_nothing_heavy(six):
     )
     done = subprocess.run([sys.executable, "-c", code, six], capture_output=True, text=True)
     assert done.stdout == "[]\n"
+
+
+def test_standard_input_to_standard_output(six, run):
+    """Case C26: a pipe in, a pipe out; the lines about progress go to stderr then."""
+    command = f"cat six.rec | {COMMAND} - - | cat"
+    done = subprocess.run(command, shell=True, cwd=six.parent, capture_output=True)
+    assert done.stdout == SIX_INDEX
+    lines = done.stderr.decode().splitlines()
+    assert lines[0].endswith("  count: 0")
+    assert re.fullmatch(
+        r"rec2idx: <stdin>: 6 records, 264 bytes, \S+ s; index written to <stdout>", lines[1]
+    )
+    assert len(lines) == 2
+
+
+def test_standard_input_to_a_file(six, run):
+    with six.open("rb") as file:
+        done = run("-", "six.idx", "-q", stdin=file)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert six.with_suffix(".idx").read_bytes() == SIX_INDEX
+    assert run("-").returncode == 2
+    assert fails(
+        run("-", "six.idx", input=SIX[:100].decode("latin1"), encoding="latin1"),
+        "<stdin>: record 2 at byte 88",
+    )
+    assert six.with_suffix(".idx").read_bytes() == SIX_INDEX
+
+
+def test_a_named_pipe_is_read_as_a_stream(six, run):
+    """As bash makes it for `rec2idx <(zcat six.rec.gz) six.idx`."""
+    command = ["bash", "-c", f"{COMMAND} -q <(cat six.rec) six.idx"]
+    assert subprocess.run(command, cwd=six.parent).returncode == 0
+    assert six.with_suffix(".idx").read_bytes() == SIX_INDEX
+
+
+def test_standard_output_that_nobody_reads(six, run):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = run("six.rec", "-", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert done.stderr.splitlines()[-1] == "rec2idx: <stdout>: Broken pipe"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("jobs", ["1", "2", "9"])
+def test_jobs(six, run, jobs):
+    assert run("six.rec", "-j", jobs, "-q").returncode == 0
+    assert six.with_suffix(".idx").read_bytes() == SIX_INDEX
+    assert run("six.rec", "--jobs", "0").returncode == 2

@@ -75,7 +75,7 @@ def test_any_key_type(six, key_type, expected):
 
 @pytest.mark.parametrize("key", ["a\tb", "a\n", ""])
 def test_a_key_that_would_break_the_index_is_refused(six, key):
-    with pytest.raises(ValueError, match="the key of record 0"):
+    with pytest.raises(ValueError, match="the key of the record at byte 0"):
         rec2idx.create_index(six, key_type=lambda number: key)
     assert folder_content(six.parent) == {"six.rec": SIX}
 

@@ -11,12 +11,16 @@ from .errors import (
     RecordIOError,
     TruncatedError,
     UnsafeTargetError,
+    WorkerError,
 )
 from .index import IndexSummary, create_index
 from .progress import Progress
 from .recordio import MXRecordIO
+from .scan import scan
+from .segments import Batch
 
 __all__ = [
+    "Batch",
     "DamagedRecordError",
     "EmptyFileError",
     "FileChangedError",
@@ -28,8 +32,10 @@ __all__ = [
     "RecordIOError",
     "TruncatedError",
     "UnsafeTargetError",
+    "WorkerError",
     "__version__",
     "create_index",
     "main",
     "parse_args",
+    "scan",
 ]

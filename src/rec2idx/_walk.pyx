@@ -1,4 +1,4 @@
-# cython: language_level=3, auto_pickle=False
+# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
 """The kernel: follow the chain of parts in a file, and write the lines of an index.
 
 Nothing here knows of paths, options or messages. A walk reports how it stands as a status;
@@ -11,6 +11,7 @@ length found in a file is ever used as the size of an allocation or of a read.
 from cpython cimport array
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.errno cimport EINTR, errno
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -19,8 +20,9 @@ from posix.unistd cimport pread
 
 import array
 
-# How a walk stands. WALKING: call again. END: the chain ends where the file ends.
-# All others are final, and `position` is the byte they speak of.
+# How a walk stands. WALKING: call again. END: the chain ends where the file ends. PASSED: the next
+# record starts at or behind `stop`. All others are damage or a failure, and `position` is the byte
+# they speak of.
 cdef enum Status:
     _WALKING = 0
     _END = 1
@@ -33,6 +35,7 @@ cdef enum Status:
     _ENDS_INSIDE = 8  # the file ends between the parts of a record
     _SHRUNK = 9       # the file holds fewer bytes than its size was said to be
     _FAILED = 10      # a read failed; `failure` is its errno
+    _PASSED = 11
 
 WALKING = _WALKING
 END = _END
@@ -45,6 +48,7 @@ CUT_PART = _CUT_PART
 ENDS_INSIDE = _ENDS_INSIDE
 SHRUNK = _SHRUNK
 FAILED = _FAILED
+PASSED = _PASSED
 
 cdef enum:
     HEADER = 8
@@ -54,12 +58,14 @@ cdef enum:
     # Bytes of one read while records are small, unless the caller says otherwise.
     BLOCK = 1 << 17
     # Parts after which a walk that reads single headers weighs the two ways of reading again.
-    PROBE = 8
+    PROBE = 32
     # A call returns to Python, where signals are handled, at the latest after this time.
     PATIENCE_NS = 50_000_000
 
     LINE = 41  # bytes of the longest index line: two numbers of 19 digits, sign, tab, newline
 
+
+cdef int64_t NEVER = (<int64_t>1 << 62) + ((<int64_t>1 << 62) - 1)
 
 # A measurement counts in full when the walk has just changed its way of reading, else for a quarter:
 # one slow read should not decide. With each window of reads, the cost of the way of reading
@@ -79,7 +85,9 @@ cdef inline int64_t now_ns() noexcept nogil:
 
 
 cdef class Walk:
-    """One walk along the chain of parts, from byte `start` to byte `size`, where the file ends.
+    """One walk along the chain of parts, from byte `start` on, in a file of `size` bytes.
+
+    It ends where the file ends, or at the first record that starts at or behind `stop`.
 
     There are two ways to read: whole blocks, or the 8 bytes of each header. Which one is faster
     depends on the records, the storage and what is cached, by a factor of up to 30, and it changes
@@ -88,6 +96,7 @@ cdef class Walk:
 
     cdef readonly int64_t position  # byte offset of the next part, or of what is wrong
     cdef readonly int64_t size      # bytes in the file
+    cdef readonly int64_t stop
     cdef readonly int64_t opened    # offset of the first part of the record in progress, or -1
     cdef readonly int status
     cdef readonly int failure      # errno of the read that failed
@@ -108,13 +117,14 @@ cdef class Walk:
     cdef int64_t spent_ns           # time in the window, without what the caller does between calls
     cdef int64_t clock_ns           # when spent_ns was brought up to date
 
-    def __cinit__(self, int64_t start, int64_t size, int64_t block=BLOCK):
+    def __cinit__(self, int64_t start, int64_t size, int64_t block=BLOCK, int64_t stop=NEVER):
         if block < HEADER:
             raise ValueError(f"block is {block}, expected at least {HEADER} bytes")
         if not 0 <= start <= size:
             raise ValueError(f"start is {start}, expected 0 to {size}, the size of the file")
         self.position = self.window = start
         self.size = size
+        self.stop = stop
         self.changed = True
         self.room = min(block, max(size, HEADER))
         self.opened = -1
@@ -143,6 +153,41 @@ cdef class Walk:
         array.resize(offsets, count)
         array.resize(sizes, count)
         return offsets, sizes
+
+    def feed(self, const uint8_t[::1] data not None, int64_t at, Py_ssize_t most):
+        """Walk on in `data`, the bytes of the file from `at` on; return what `records` returns.
+
+        Fewer than `most` records mean that the next header is not, or not wholly, in `data`:
+        it is at `position`.
+        """
+        if most < 1:
+            raise ValueError(f"most is {most}, expected at least 1")
+        cdef array.array offsets = array.clone(EMPTY, most, zero=False)
+        cdef array.array sizes = array.clone(EMPTY, most, zero=False)
+        cdef Py_ssize_t count = 0
+        cdef uint8_t* own = self.block
+        if data.shape[0] > 0:
+            with nogil:
+                self.block = <uint8_t*>&data[0]
+                self.base = at
+                self.filled = data.shape[0]
+                count = self.follow(<int64_t*>offsets.data.as_longlongs,
+                                    <int64_t*>sizes.data.as_longlongs, 0, most)
+                self.block = own
+                self.filled = 0
+        if self.status == _WALKING:
+            self.end_of_file()
+        array.resize(offsets, count)
+        array.resize(sizes, count)
+        return offsets, sizes
+
+    def grow(self, int64_t size):
+        """Say that the file has `size` bytes, more than was said before, and walk on."""
+        if size < self.size:
+            raise ValueError(f"size is {size}, expected at least {self.size}")
+        self.size = size
+        if self.status in (_END, _ENDS_INSIDE, _CUT_HEADER, _CUT_PART):
+            self.status = _WALKING
 
     cdef Py_ssize_t run(self, int fd, int64_t* offsets, int64_t* sizes,
                         Py_ssize_t most) noexcept nogil:
@@ -199,6 +244,9 @@ cdef class Walk:
         cdef uint32_t cflag
         cdef int64_t parts = 0
         while count < most:
+            if position >= self.stop and self.opened < 0:
+                self.status = _PASSED
+                break
             here = position - self.base
             if here < 0 or here > last:
                 break
@@ -252,7 +300,7 @@ cdef class Walk:
         cdef int64_t left = self.size - self.position
         cdef ssize_t got
         if left == 0:
-            self.status = _END if self.opened < 0 else _ENDS_INSIDE
+            self.end_of_file()
             return False
         if want > left:
             want = left
@@ -270,13 +318,40 @@ cdef class Walk:
                 self.position = self.base + self.filled
                 return False
             self.filled += got
-        if left < HEADER:
+        self.end_of_file()
+        return self.status == _WALKING
+
+    cdef void end_of_file(self) noexcept nogil:
+        """Say whether the chain ends here, because there is no room for another header."""
+        cdef int64_t left = self.size - self.position
+        if left == 0:
+            self.status = _END if self.opened < 0 else _ENDS_INSIDE
+        elif left < HEADER:
             self.status = _CUT_HEADER
-            return False
-        return True
 
 
 cdef array.array EMPTY = array.array("q")
+
+
+def find_start(const uint8_t[::1] data not None, int64_t at):
+    """Return where the next record may start in `data`, the bytes of the file from `at` on, or -1.
+
+    That is a magic at a multiple of 4 in the file, with a cflag that opens a record. It is a guess:
+    writers exist that leave the magic unescaped in payloads.
+    """
+    cdef Py_ssize_t length = data.shape[0]
+    cdef Py_ssize_t here = -at & 3
+    cdef const uint8_t* first
+    if length < HEADER:
+        return -1
+    first = &data[0]
+    with nogil:
+        while here <= length - HEADER:
+            if load32(first + here) == MAGIC and load32(first + here + 4) >> 29 < 2:
+                break
+            here += 4
+    return at + here if here <= length - HEADER else -1
+
 
 cdef char* PAIRS = (
     b"00010203040506070809101112131415161718192021222324252627282930313233343536373839"
@@ -304,25 +379,28 @@ cdef inline char* put_number(char* out, uint64_t value) noexcept nogil:
     return out + length
 
 
-def format_lines(array.array offsets not None, int64_t first):
-    """Return the index lines of records `first`, `first` + 1, ... that start at `offsets`.
+def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0,
+                 Py_ssize_t stop=PY_SSIZE_T_MAX):
+    """Return the index lines of the records at `offsets[start:stop]`.
 
-    A line is the key, a tab, the offset and a newline, in ASCII. `offsets` is an array of int64.
+    Record `offsets[0]` has the number `first`, those after it run on. A line is the number, a tab,
+    the offset and a newline, in ASCII. `offsets` is an array of int64.
     """
     if offsets.typecode != "q":
         raise TypeError(f"offsets is an array of {offsets.typecode!r}, expected 'q'")
     if first < 0:
         raise ValueError(f"first is {first}, expected 0 or more")
-    cdef Py_ssize_t count = len(offsets)
+    stop = min(stop, len(offsets))
+    start = min(max(start, 0), stop)
     cdef const int64_t* source = <int64_t*>offsets.data.as_longlongs
-    cdef char* lines = <char*>PyMem_RawMalloc(count * LINE + 1)
+    cdef char* lines = <char*>PyMem_RawMalloc((stop - start) * LINE + 1)
     if lines == NULL:
         raise MemoryError()
     cdef char* out = lines
     cdef Py_ssize_t i
     try:
         with nogil:
-            for i in range(count):
+            for i in range(start, stop):
                 out = put_number(out, <uint64_t>(first + i))
                 out[0] = b"\t"
                 out = put_number(out + 1, <uint64_t>source[i])

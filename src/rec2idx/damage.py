@@ -9,12 +9,12 @@ from ._walk import Walk
 from .errors import DamagedRecordError, FileChangedError, NotRecordIOError, TruncatedError
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
 from .lookalikes import HEAD_SIZE, looks_like
-from .sources import LocalFile
+from .sources import Readable
 
 AGAIN = "copy or download the file again"
 
 
-def error_of(walk: Walk, source: LocalFile, record: int) -> Exception:
+def error_of(walk: Walk, source: Readable, record: int) -> Exception:
     """Return the error for a walk that did not reach the end.
 
     Args:
@@ -39,7 +39,7 @@ def error_of(walk: Walk, source: LocalFile, record: int) -> Exception:
     return _damage(walk, source, record)
 
 
-def _not_recordio(source: LocalFile, head: bytes) -> NotRecordIOError:
+def _not_recordio(source: Readable, head: bytes) -> NotRecordIOError:
     thing = looks_like(head, source.size)
     error = NotRecordIOError(
         f"not a RecordIO file, but {thing.name}" if thing else "not a RecordIO file",
@@ -54,7 +54,7 @@ def _not_recordio(source: LocalFile, head: bytes) -> NotRecordIOError:
     return error
 
 
-def _damage(walk: Walk, source: LocalFile, record: int) -> DamagedRecordError:
+def _damage(walk: Walk, source: Readable, record: int) -> DamagedRecordError:
     reason, what, expected, found, advice = _REASONS[walk.status](walk, source)
     if walk.opened >= 0 and walk.opened != walk.position:
         what += f" (in the record that starts at byte {walk.opened})"
@@ -77,15 +77,15 @@ def _damage(walk: Walk, source: LocalFile, record: int) -> DamagedRecordError:
 _Story = tuple[str, str, str, str, str]
 
 
-def _bad_magic(walk: Walk, source: LocalFile) -> _Story:
+def _bad_magic(walk: Walk, source: Readable) -> _Story:
     return "wrong-magic", "wrong magic", f"{MAGIC:#010x}", f"{walk.magic:#010x}", AGAIN
 
 
-def _bad_cflag(walk: Walk, source: LocalFile) -> _Story:
+def _bad_cflag(walk: Walk, source: Readable) -> _Story:
     return "wrong-cflag", "wrong cflag", "0 to 3", str(split_lrec(walk.lrec)[0]), AGAIN
 
 
-def _no_first(walk: Walk, source: LocalFile) -> _Story:
+def _no_first(walk: Walk, source: Readable) -> _Story:
     cflag = split_lrec(walk.lrec)[0]
     name = "a middle part" if cflag == 2 else "a last part"
     return (
@@ -97,7 +97,7 @@ def _no_first(walk: Walk, source: LocalFile) -> _Story:
     )
 
 
-def _not_ended(walk: Walk, source: LocalFile) -> _Story:
+def _not_ended(walk: Walk, source: Readable) -> _Story:
     return (
         "record-not-ended",
         "the record's last part is missing",
@@ -107,7 +107,7 @@ def _not_ended(walk: Walk, source: LocalFile) -> _Story:
     )
 
 
-def _cut_header(walk: Walk, source: LocalFile) -> _Story:
+def _cut_header(walk: Walk, source: Readable) -> _Story:
     rest = source.read(walk.position, HEADER_SIZE)
     bytes_left = _count(len(rest), "byte")
     # One byte 0a says little: it begins the magic, and is the newline that editors append.
@@ -129,7 +129,7 @@ def _cut_header(walk: Walk, source: LocalFile) -> _Story:
     )
 
 
-def _cut_part(walk: Walk, source: LocalFile) -> _Story:
+def _cut_part(walk: Walk, source: Readable) -> _Story:
     length = split_lrec(walk.lrec)[1]
     whole = HEADER_SIZE + length
     there = walk.size - walk.position
@@ -145,7 +145,7 @@ def _cut_part(walk: Walk, source: LocalFile) -> _Story:
     )
 
 
-def _ends_inside(walk: Walk, source: LocalFile) -> _Story:
+def _ends_inside(walk: Walk, source: Readable) -> _Story:
     return (
         "ends-inside-record",
         "the file ends between the parts of a record",

@@ -102,3 +102,7 @@ class FileChangedError(RecordIOError, OSError):
 
 class UnsafeTargetError(RecordIOError, FileExistsError):
     """Writing there would destroy something that is not an index."""
+
+
+class WorkerError(RecordIOError, OSError):
+    """A worker of an executor does not see the file."""

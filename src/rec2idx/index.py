@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from ._walk import format_lines
-from .errors import EmptyFileError, UnsafeTargetError
-from .framing import MAGIC_BYTES
-from .lookalikes import HEAD_SIZE, INDEX, looks_like
+from .errors import EmptyFileError
 from .progress import Progress, Report
-from .scan import Batch, scan
+from .safety import require_safe_target
+from .scan import scan
+from .segments import BATCH, Batch
 from .sinks import new_file
-from .sources import LocalFile
+from .sources import Source, Stream, StrPath, opened
 
-StrPath = str | os.PathLike[str]
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 KeyType = Callable[[int], Any]
+
+
+class Writer(Protocol):
+    """What takes the lines of an index."""
+
+    def write(self, data: bytes, /) -> object:
+        """Append `data`, all of it."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +58,12 @@ def default_index_path(record: StrPath) -> str:
 
 
 def create_index(
-    record: StrPath,
-    index: StrPath | None = None,
+    record: StrPath | BinaryIO | Source | Stream,
+    index: StrPath | Writer | None = None,
     *,
     key_type: KeyType = int,
+    jobs: int | None = None,
+    executor: Executor | None = None,
     progress: Report | None = None,
 ) -> IndexSummary:
     """Write the index of a RecordIO file. Prints nothing.
@@ -61,9 +72,14 @@ def create_index(
     was there before stays as it was.
 
     Args:
-        record: path of the record file (``.rec``).
-        index: path of the index; by default that of the record with the suffix ``.idx``.
+        record: path of the record file (``.rec``); or a binary file object, which is read once,
+            without seeking.
+        index: path of the index, by default that of the record with the suffix ``.idx``; or a
+            binary file object, which gets the lines as they are found.
         key_type: makes a key from a record's number, which counts from 0. Its `str` is written.
+        jobs: parts of the file that are walked at once; None for what suits the machine and the
+            storage. The index does not depend on it.
+        executor: who walks them; None for threads of this process.
         progress: called with a `Progress` at the start and as records are found, from time to
             time. What it raises ends the run.
 
@@ -74,6 +90,7 @@ def create_index(
         NotRecordIOError: the record file is something else, or empty.
         DamagedRecordError: the record file cannot be followed to its end.
         FileChangedError: the record file changed while it was read.
+        WorkerError: a worker of `executor` does not see the record file.
         UnsafeTargetError: `index` is the record file itself, or another file that is no index.
         OSError: reading or writing failed.
 
@@ -83,70 +100,61 @@ def create_index(
     (24, 'sample.idx')
     """
     began = time.perf_counter()
-    path = default_index_path(record) if index is None else os.fsdecode(index)
-    with LocalFile(record) as source:
-        _require_safe(source, path)
-        records = _write(source, path, key_type, progress, began)
-    return IndexSummary(records, source.size, time.perf_counter() - began, path)
+    if index is None:
+        if not isinstance(record, (str, os.PathLike)):
+            raise TypeError("a file object has no name to make that of the index from: give index")
+        index = default_index_path(record)
+    with opened(record) as source, _sink(source, index) as (sink, path):
 
+        def report(records: int, stop: int) -> None:
+            if progress is not None:
+                # Of a stream it is not known how much is still to come.
+                total = None if isinstance(source, Stream) else source.size
+                progress(Progress(records, stop, total, time.perf_counter() - began))
 
-def _write(
-    source: LocalFile, path: str, key_type: KeyType, progress: Report | None, began: float
-) -> int:
-    def report(records: int, stop: int) -> None:
-        if progress is not None:
-            progress(Progress(records, stop, source.size, time.perf_counter() - began))
-
-    records = 0
-    with new_file(path) as sink:
+        records = 0
         report(0, 0)
-        for batch in scan(source):
-            sink.write(_lines(batch, key_type))
-            records = batch.first + len(batch)
-            report(records, batch.stop)
+        with closing(scan(source, jobs=jobs, executor=executor)) as batches:
+            for batch in batches:
+                for lines in _lines(batch, key_type):
+                    sink.write(lines)
+                records += len(batch)
+                report(records, batch.stop)
         if records == 0:
             raise EmptyFileError(
                 "the file is empty, and loaders refuse an empty index",
                 path=source.path,
                 advice="check whether it was written or copied to the end",
             )
-    return records
+    return IndexSummary(records, source.size, time.perf_counter() - began, path)
 
 
-def _lines(batch: Batch, key_type: KeyType) -> bytes:
-    if key_type is int:
-        return format_lines(batch.offsets, batch.first)
-    lines = []
-    for number, offset in enumerate(batch.offsets, batch.first):
-        key = str(key_type(number))
-        if not key or "\t" in key or "\n" in key:
-            raise ValueError(f"the key of record {number} is {key!r}: no loader could read it")
-        lines.append(f"{key}\t{offset}\n")
-    return "".join(lines).encode()
+@contextmanager
+def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Writer, str]]:
+    """Give what takes the lines of the index, and its name."""
+    if isinstance(index, (str, os.PathLike)):
+        path = os.fsdecode(index)
+        require_safe_target(source, path)
+        with new_file(path) as sink:
+            yield sink, path
+    else:
+        yield index, str(getattr(index, "name", "the stream"))
 
 
-def _require_safe(source: LocalFile, path: str) -> None:
-    """Refuse an index path where something stands that is not an index."""
-    with suppress(FileNotFoundError):
-        if source.is_same_file(os.stat(path)):
-            raise UnsafeTargetError(
-                f"the index would replace the record file {source.path} itself",
-                path=path,
-                advice="give the index another name",
-            )
-    if not os.path.isfile(path):
-        return
-    with LocalFile(path) as existing:
-        head = existing.read(0, HEAD_SIZE)
-    if head.startswith(MAGIC_BYTES):
-        raise UnsafeTargetError(
-            "the index would replace a RecordIO file",
-            path=path,
-            advice="are the two paths swapped? The record file comes first, then the index",
-        )
-    if head and not path.endswith(".idx") and looks_like(head, existing.size) is not INDEX:
-        raise UnsafeTargetError(
-            "the index would replace a file that is not an index",
-            path=path,
-            advice="give the index another name, or remove that file",
-        )
+def _lines(batch: Batch, key_type: KeyType) -> Iterator[bytes]:
+    """Return the lines of a batch, in pieces that fit into a processor's cache."""
+    for start in range(0, len(batch), BATCH):
+        stop = min(start + BATCH, len(batch))
+        if key_type is int:
+            yield format_lines(batch.offsets, batch.first, start, stop)
+        else:
+            numbers = range(batch.first + start, batch.first + stop)
+            offsets = batch.offsets[start:stop]
+            yield "".join(map(_line, map(key_type, numbers), offsets)).encode()
+
+
+def _line(key: object, offset: int) -> str:
+    text = str(key)
+    if not text or "\t" in text or "\n" in text:
+        raise ValueError(f"the key of the record at byte {offset} is {text!r}: no loader reads it")
+    return f"{text}\t{offset}\n"

@@ -14,13 +14,13 @@ class Progress:
     Attributes:
         records: records indexed.
         bytes: bytes of the record file that they take up.
-        total: bytes in the record file.
+        total: bytes in the record file; None where that is not known before its end.
         seconds: time since the run began.
     """
 
     records: int
     bytes: int
-    total: int
+    total: int | None
     seconds: float
 
 

@@ -13,9 +13,9 @@ from io import FileIO
 class Sink:
     """Takes the bytes of a new file; errors name the file that is to be, not a temporary one."""
 
-    def __init__(self, stream: FileIO, path: str) -> None:
+    def __init__(self, stream: FileIO, name: str) -> None:
+        self.name = name
         self._stream = stream
-        self._path = path
 
     def write(self, data: bytes) -> None:
         """Append `data`, all of it.
@@ -23,7 +23,7 @@ class Sink:
         Raises:
             OSError: for instance because the disk is full.
         """
-        with _naming(self._path):
+        with _naming(self.name):
             view = memoryview(data)
             while view:  # a disk that fills up takes a part, and refuses only what comes next
                 view = view[self._stream.write(view) :]

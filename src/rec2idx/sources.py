@@ -1,13 +1,103 @@
-"""Where bytes come from. Nothing here knows of RecordIO."""
+"""Where bytes come from: files, streams, URLs. Nothing here knows of RecordIO."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
+from typing import BinaryIO, Protocol, cast
 
 from .errors import FileChangedError
+
+StrPath = str | os.PathLike[str]
+
+
+class Readable(Protocol):
+    """Bytes with a name.
+
+    Attributes:
+        path: what it is called, as it was given.
+        size: bytes in it.
+    """
+
+    path: str
+    size: int
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return `length` bytes from `offset`, or fewer where the file ends."""
+
+
+class Source(Readable, Protocol):
+    """Bytes that can be read at any position, by many threads at once."""
+
+    def require_unchanged(self) -> None:
+        """Raise `FileChangedError` if it was written to since it was opened."""
+
+    def location(self) -> Location:
+        """Return where another process finds it."""
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where another process, perhaps on another machine, finds a file.
+
+    Attributes:
+        path: absolute path.
+        size: bytes it should have.
+        modified: time of its last change, in nanoseconds.
+    """
+
+    path: str
+    size: int
+    modified: int
+
+    def open(self) -> LocalFile:
+        """Open the file; it must be the one that was meant."""
+        source = LocalFile(self.path)
+        if source.location() != self:
+            source.close()
+            raise FileChangedError(
+                "another machine sees another file under this path, or an older one",
+                path=self.path,
+                expected=f"{self.size} bytes",
+                found=f"{source.size}, or modified at another time",
+                advice="give a path under which all of them see the same file",
+            )
+        return source
+
+
+@contextmanager
+def opened(record: Source | Stream | StrPath | BinaryIO) -> Iterator[Source | Stream]:
+    """Give the source for what a caller named; what was opened for it is closed at the end.
+
+    Args:
+        record: a path; a file object, which is read from where it stands; or an open source.
+    """
+    if isinstance(record, (str, os.PathLike)):
+        path = os.fsdecode(record)
+        if _is_pipe(path):
+            with open(path, "rb", buffering=0) as pipe:
+                yield Stream(pipe, path)
+        else:
+            with LocalFile(path) as source:
+                yield source
+    elif isinstance(record, Stream) or hasattr(record, "require_unchanged"):
+        yield cast("Source | Stream", record)
+    else:
+        yield Stream(record, str(getattr(record, "name", "the stream")))
+
+
+def _is_pipe(path: str) -> bool:
+    """Return whether there is something at `path` that gives bytes, but no file."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False  # opening it says what is wrong
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
 class LocalFile:
@@ -56,6 +146,10 @@ class LocalFile:
                 advice="run again when nothing writes to it",
             )
 
+    def location(self) -> Location:
+        """Return where another process finds the file."""
+        return Location(os.path.abspath(self.path), self.size, self._opened.st_mtime_ns)
+
     def is_same_file(self, other: os.stat_result) -> bool:
         """Return whether `other` describes this very file, under whatever name."""
         return os.path.samestat(self._opened, other)
@@ -76,6 +170,48 @@ class LocalFile:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class Stream:
+    """Bytes that come once; of those read before, only the first and the last are still known.
+
+    Args:
+        file: anything with ``read(size)`` that returns bytes, and none at the end.
+        path: what to call it in messages.
+
+    Attributes:
+        path: as given.
+        size: bytes read so far.
+    """
+
+    CHUNK = 1 << 20  # bytes asked for at once
+    HEAD = 4096  # bytes of the beginning that stay known
+    TAIL = 64  # and of what was read before the last chunk
+
+    def __init__(self, file: BinaryIO, path: str) -> None:
+        self.path = path
+        self.size = 0
+        self._file = file
+        self._head = b""
+        self._last = b""
+
+    def next(self) -> bytes:
+        """Return some bytes more, none at the end."""
+        data = self._file.read(self.CHUNK)
+        if not data:
+            return b""
+        if len(self._head) < self.HEAD:
+            self._head += data[: self.HEAD - len(self._head)]
+        self._last = self._last[-self.TAIL :] + data
+        self.size += len(data)
+        return data
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes that were read before, as far as they are still known."""
+        if offset < len(self._head):
+            return self._head[offset : offset + length]
+        start = max(offset - (self.size - len(self._last)), 0)
+        return self._last[start : start + length]
 
 
 def _require_regular(status: os.stat_result, path: str) -> None:

@@ -33,12 +33,19 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("record", metavar="RECORD", help="the RecordIO file")
+    parser.add_argument("record", metavar="RECORD", help="the RecordIO file; - is standard input")
     parser.add_argument(
         "index",
         metavar="INDEX",
         nargs="?",
-        help="the index to write (default: RECORD with the suffix .idx)",
+        help="the index to write (default: RECORD with the suffix .idx); - is standard output",
+    )
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="parts of the file to walk at once (default: what suits machine and storage)",
     )
     parser.add_argument(
         "--progress",
@@ -49,4 +56,14 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument("--version", action="version", version=f"rec2idx {__version__}")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    if args.record == "-" and args.index is None:
+        parser.error("where RECORD is standard input, INDEX must be given")
+    return args
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from contextlib import suppress
+from io import FileIO
 
 from ..errors import RecordIOError
 from ..index import create_index
+from ..sinks import Sink
+from ..sources import Stream
 from .arguments import parse_args
 from .interrupts import Interrupted, interruptible
 from .messages import count, describe, say
@@ -41,13 +45,30 @@ def main() -> int:
 
 
 def _run(args: argparse.Namespace) -> None:
-    with progress_report("none" if args.quiet else args.progress, args.record) as report:
-        done = create_index(args.record, args.index, progress=report)
+    kind = "none" if args.quiet else args.progress
+    record = _stdin() if args.record == "-" else args.record
+    index = _stdout() if args.index == "-" else args.index
+    lines = sys.stderr if args.index == "-" else sys.stdout
+    name = "<stdin>" if args.record == "-" else args.record
+    with progress_report(kind, name, lines) as report:
+        done = create_index(record, index, jobs=args.jobs, progress=report)
     if not args.quiet:
         say(
-            f"{args.record}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
+            f"{name}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
             f"{done.seconds:.3g} s; index written to {done.index}"
         )
+
+
+def _stdin() -> Stream:
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed", "<stdin>")
+    return Stream(FileIO(sys.stdin.fileno(), closefd=False), "<stdin>")
+
+
+def _stdout() -> Sink:
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed", "<stdout>")
+    return Sink(FileIO(sys.stdout.fileno(), "w", closefd=False), "<stdout>")
 
 
 def _abandon_stdout() -> None:

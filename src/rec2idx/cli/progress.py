@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from ..progress import OriginalLines, Progress, Report
 from .messages import printable
@@ -21,21 +21,24 @@ class StdoutError(Exception):
 
 
 @contextlib.contextmanager
-def progress_report(kind: str, name: str) -> Iterator[Report | None]:
-    """Give the report for `kind`, one of `arguments.PROGRESS`, while the file `name` is read."""
+def progress_report(kind: str, name: str, stream: TextIO | None) -> Iterator[Report | None]:
+    """Give the report for `kind`, one of `arguments.PROGRESS`, while the file `name` is read.
+
+    Lines go to `stream`; a bar always goes to standard error.
+    """
     if kind == "auto":
         kind = "bar" if sys.stderr is not None and sys.stderr.isatty() else "lines"
     if kind == "bar":
         with Bar(name) as bar:
             yield bar
     else:
-        yield _lines() if kind == "lines" else None
+        yield _lines(stream) if kind == "lines" else None
 
 
-def _lines() -> Report:
-    if sys.stdout is None:
+def _lines(stream: TextIO | None) -> Report:
+    if stream is None:
         raise StdoutError("it is closed")
-    lines = OriginalLines(sys.stdout)
+    lines = OriginalLines(stream)
 
     def report(progress: Progress) -> None:
         try:

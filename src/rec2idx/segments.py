@@ -1,0 +1,163 @@
+"""A stretch of a file, walked by itself: what a worker does, in a thread or on another machine."""
+
+from __future__ import annotations
+
+import platform
+import time
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ._walk import WALKING, Walk, find_start
+from .errors import WorkerError
+from .sources import LocalFile, Location, Source
+
+BATCH = 8192  # records: their offsets and index lines fit into a processor's cache
+LOCAL_BLOCK = 1 << 17  # bytes; as large as the kernel's own, which says why
+REMOTE_BLOCK = 1 << 22  # bytes: takes about as long to transfer as a request takes to be answered
+REMOTE_HEADER = 64  # bytes asked for where one header is wanted
+GUESS_BLOCK = 1 << 16  # bytes read at once in search of a record's start
+NEVER = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Records that follow each other in a file.
+
+    Attributes:
+        first: number of the first record, counted from 0.
+        offsets: byte offset of each record's first part, an array of int64.
+        sizes: payload size of each record in bytes, an array of int64. Where a record has several
+            parts, the magics between them belong to the payload and count.
+        stop: byte offset where the next record starts.
+    """
+
+    first: int
+    offsets: array[int]
+    sizes: array[int]
+    stop: int
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What was found from a guessed start on.
+
+    Attributes:
+        start: first byte of the segment.
+        stop: byte behind it. Records that start before it belong to the segment.
+        offsets: byte offset of each record's first part, int64.
+        sizes: payload size of each record in bytes, int64.
+        end: where the record after the last one starts, at or behind `stop` if all went well;
+            before it where the walk was stopped by what looks like damage, or had found enough.
+        waiting: share of the time that was spent on waiting for storage, 0 to 1.
+    """
+
+    start: int
+    stop: int
+    offsets: array[int]
+    sizes: array[int]
+    end: int
+    waiting: float = 0.0
+
+
+class Walker:
+    """Walks on from a record's start in any source that can be read at any position."""
+
+    def __init__(self, source: Source, start: int, stop: int = NEVER, block: int | None = None):
+        self._source = source
+        self._local = isinstance(source, LocalFile)
+        self._block = block or (LOCAL_BLOCK if self._local else REMOTE_BLOCK)
+        size = source.size
+        self.walk = Walk(start, size, self._block if self._local else 8, min(stop, NEVER))
+        self._limit = min(stop, size)
+        self._data = b""
+        self._at = start
+
+    @property
+    def end(self) -> int:
+        """Where the record after the last whole one starts."""
+        return self.walk.opened if self.walk.opened >= 0 else self.walk.position
+
+    def records(self, most: int) -> tuple[array[int], array[int]]:
+        """Return offsets and sizes of the next records, none where it takes long to find one."""
+        if isinstance(self._source, LocalFile):
+            return self.walk.records(self._source.fd, most)
+        found = self.walk.feed(self._data, self._at, most)
+        if self.walk.status == WALKING and len(found[0]) < most:
+            self._read_on()
+        return found
+
+    def _read_on(self) -> None:
+        """Read from the next header on: a block, or little where whole blocks were jumped over."""
+        position = self.walk.position
+        jumped = position - (self._at + len(self._data))
+        wanted = REMOTE_HEADER if jumped >= self._block // 2 else self._block
+        # A header behind the segment's last record may still be wanted, to see a record's end.
+        wanted = min(wanted, max(self._limit - position, 0) + REMOTE_HEADER)
+        self._data = self._source.read(position, min(wanted, self.walk.size - position))
+        self._at = position
+
+
+def walk_segment(
+    source: Source | Location,
+    start: int,
+    stop: int,
+    most: int,
+    search: int,
+    block: int | None = None,
+    abandoned: Callable[[], bool] = bool,
+) -> Segment:
+    """Guess the first record of a segment and walk until its end is passed.
+
+    Args:
+        source: the file, or where to open it.
+        start: first byte, a multiple of 4.
+        stop: byte behind the segment.
+        most: records after which to stop, so that memory stays bounded.
+        search: bytes in which to look for a record's start.
+        block: bytes of one read; None to suit the source.
+        abandoned: asked from time to time; True to give up.
+    """
+    if isinstance(source, Location):
+        try:
+            opened = source.open()
+        except OSError as error:
+            raise WorkerError(
+                f"a worker on {platform.node()} cannot open it: {error}",
+                path=source.path,
+                advice="give a path or URL that is the same file for every worker",
+            ) from error
+        with opened:
+            return walk_segment(opened, start, stop, most, search, block, abandoned)
+    began, busy = time.perf_counter(), time.thread_time()
+    offsets, sizes = array("q"), array("q")
+    guess = guess_start(source, start, min(stop, start + search))
+    if guess < 0:
+        return Segment(start, stop, offsets, sizes, start)
+    walker = Walker(source, guess, stop, block)
+    while walker.walk.status == WALKING and len(offsets) < most and not abandoned():
+        found = walker.records(most - len(offsets))
+        # Mostly one call does it all, and nothing is copied.
+        offsets = offsets + found[0] if offsets else found[0]
+        sizes = sizes + found[1] if sizes else found[1]
+    wall = time.perf_counter() - began
+    waiting = 1 - (time.thread_time() - busy) / wall if wall > 0 else 0.0
+    return Segment(start, stop, offsets, sizes, walker.end, waiting)
+
+
+def guess_start(source: Source, start: int, stop: int) -> int:
+    """Return the first place in [start, stop) where a record seems to start, or -1."""
+    at = start
+    while at < stop:
+        # Seven bytes more, so that a header which begins before `stop` is seen whole.
+        data = source.read(at, min(GUESS_BLOCK, stop - at) + 7)
+        guess = find_start(data, at)
+        if guess >= 0:
+            return guess if guess < stop else -1
+        if len(data) < GUESS_BLOCK:
+            return -1
+        at += GUESS_BLOCK
+    return -1
