@@ -62,7 +62,8 @@ cdef enum:
     # A call returns to Python, where signals are handled, at the latest after this time.
     PATIENCE_NS = 50_000_000
 
-    LINE = 41  # bytes of the longest index line: two numbers of 19 digits, sign, tab, newline
+    DIGITS = 20          # of the longest number
+    LINE = 2 * DIGITS + 2  # bytes of the longest index line
 
 
 cdef int64_t NEVER = (<int64_t>1 << 62) + ((<int64_t>1 << 62) - 1)
@@ -361,9 +362,9 @@ cdef char* PAIRS = (
 
 
 cdef inline char* put_number(char* out, uint64_t value) noexcept nogil:
-    """Write `value` in decimal at `out`; return where the next byte goes."""
-    cdef char digits[20]
-    cdef char* first = digits + 20
+    """Write `value` in decimal at `out`, where DIGITS bytes are free; return where it ends."""
+    cdef char digits[2 * DIGITS]
+    cdef char* first = digits + DIGITS
     while value >= 100:
         first -= 2
         memcpy(first, PAIRS + 2 * (value % 100), 2)
@@ -374,9 +375,9 @@ cdef inline char* put_number(char* out, uint64_t value) noexcept nogil:
     else:
         first -= 1
         first[0] = <char>(48 + value)
-    cdef size_t length = digits + 20 - first
-    memcpy(out, first, length)
-    return out + length
+    # Always as many bytes, which is faster than as many as there are digits.
+    memcpy(out, first, DIGITS)
+    return out + (digits + DIGITS - first)
 
 
 def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0,
@@ -393,7 +394,7 @@ def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0
     stop = min(stop, len(offsets))
     start = min(max(start, 0), stop)
     cdef const int64_t* source = <int64_t*>offsets.data.as_longlongs
-    cdef char* lines = <char*>PyMem_RawMalloc((stop - start) * LINE + 1)
+    cdef char* lines = <char*>PyMem_RawMalloc((stop - start + 1) * LINE)
     if lines == NULL:
         raise MemoryError()
     cdef char* out = lines

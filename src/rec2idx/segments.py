@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from array import array
 from collections.abc import Callable
@@ -125,6 +124,8 @@ def walk_segment(
         try:
             opened = source.open()
         except OSError as error:
+            import platform
+
             raise WorkerError(
                 f"a worker on {platform.node()} cannot open it: {error}",
                 path=source.path,

@@ -1,0 +1,8 @@
+# Speed, beside DALI's tool under MXNet, which peers.mk sets up: see benchmarks/README.md.
+
+SCALE ?= 1
+ROUNDS ?= 5
+
+.PHONY: bench
+bench: .venv/installed .envs/mxnet/ready .envs/dali_rec2idx.py
+	$(BIN)/python -m benchmarks.bench --scale $(SCALE) --rounds $(ROUNDS)

@@ -1,0 +1,1 @@
+"""Speed and memory, beside DALI's tool under MXNet. Run by ``make bench``."""

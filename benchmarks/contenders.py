@@ -1,0 +1,71 @@
+"""Who runs: the commands that are measured beside each other, and how one of them is run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+VENV_PYTHON = ROOT / ".venv/bin/python"
+OURS = ROOT / ".venv/bin/rec2idx"
+MXNET_PYTHON = ROOT / ".envs/mxnet/bin/python"
+DALI_TOOL = ROOT / ".envs/dali_rec2idx.py"
+
+Command = list[str | os.PathLike[str]]
+
+# What each is called in tables, and its command; RECORD and INDEX are put at the end. Ours prints
+# the same lines of progress as the original, so that it does the same work.
+CONTENDERS: dict[str, Command] = {
+    "original": [MXNET_PYTHON, DALI_TOOL],
+    "plain": [VENV_PYTHON, Path(__file__).parent / "plain.py"],
+    "one": [OURS, "--progress", "lines", "--jobs", "1"],
+    "ours": [OURS, "--progress", "lines"],
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one process took.
+
+    Attributes:
+        seconds: from before it was started until after it ended.
+        peak: most bytes of memory that it held.
+    """
+
+    seconds: float
+    peak: int
+
+
+def run(command: Command) -> Run:
+    """Run a command to its end, its standard output to nowhere.
+
+    Raises:
+        RuntimeError: it failed.
+    """
+    with tempfile.TemporaryFile() as errors:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace")
+            raise RuntimeError(f"{command} ended with status {process.returncode}:\n{said}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return Run(seconds, usage.ru_maxrss * unit)
+
+
+def compile_floor(folder: Path) -> Path:
+    """Compile the C loop into `folder`; return the program."""
+    program = folder / "floor"
+    source = Path(__file__).parent / "floor.c"
+    subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+    return program

@@ -1,0 +1,111 @@
+"""Makes the record files that the benchmark reads: ``python -m benchmarks.data``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "data"
+MAGIC = 0xCED7230A
+IR_HEADER = struct.calcsize("<IfQQ")
+STEP = 4096  # from the place in the blob of one payload to that of the next
+CHUNK = 4 << 20  # bytes, about, of one write
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a file is made of.
+
+    Attributes:
+        name: what tables call it.
+        records: number of records at scale 1.
+        mean: bytes of a payload, on average; they vary by 40 % either way.
+        seed: of the sizes and of the bytes.
+    """
+
+    name: str
+    records: int
+    mean: int
+    seed: int
+
+    def scaled(self, scale: float) -> int:
+        """Return the number of records at `scale`."""
+        return max(1, round(self.records * scale))
+
+    def path(self, scale: float) -> Path:
+        """Return where the file stands at `scale`."""
+        return FOLDER / f"{self.name}-{self.scaled(scale)}.rec"
+
+
+SHAPES = (
+    Shape("tiny", 3_000_000, 230, 1),
+    Shape("face", 600_000, 5_400, 2),
+    Shape("imnet", 30_000, 125_000, 3),
+)
+# Its run is start-up and nothing else.
+TEN = Shape("ten", 10, 5_400, 4)
+
+
+def make(shape: Shape, scale: float) -> Path:
+    """Make the file unless it is there already; return its path."""
+    path = shape.path(scale)
+    if path.exists():
+        return path
+    began = time.perf_counter()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".part")
+    with temporary.open("wb") as file:
+        for chunk in chunks(shape, shape.scaled(scale)):
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())  # so that no measurement shares the disk with the writing of it
+    temporary.replace(path)
+    size = path.stat().st_size
+    print(f"made {path.name}: {size:,} bytes, {time.perf_counter() - began:.1f} s", flush=True)
+    return path
+
+
+def chunks(shape: Shape, records: int) -> Iterator[bytes]:
+    """Yield the bytes of the file, many records at a time."""
+    source = random.Random(shape.seed)
+    magic = struct.pack("<I", MAGIC)
+    # A magic in a payload would split the record.
+    blob = source.randbytes(1 << 20).replace(magic, b"none")
+    head = struct.Struct("<IIIfQQ").pack  # magic, lrec and IRHeader
+    smallest, widths = round(shape.mean * 0.6), round(shape.mean * 0.8) + 1
+    places = len(blob) - round(shape.mean * 1.4)
+    pieces: list[bytes] = []
+    held = 0
+    for number in range(records):
+        size = smallest + int(source.random() * widths)
+        place = number * STEP % places
+        pieces.append(head(MAGIC, size, 0, number % 1000, number, 0))
+        # The payload is not a whole number of words: zeros follow up to the next.
+        pieces.append(blob[place : place + size - IR_HEADER])
+        pieces.append(bytes(-size % 4))
+        held += size
+        if held >= CHUNK:
+            yield b"".join(pieces)
+            pieces.clear()
+            held = 0
+    yield b"".join(pieces)
+
+
+def main() -> None:
+    """Make all the files at the scale that was asked for."""
+    parser = argparse.ArgumentParser(description="Make the files that the benchmark reads.")
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of records")
+    scale = parser.parse_args().scale
+    for shape in SHAPES:
+        make(shape, scale)
+    make(TEN, 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Turns the figures of a run into text for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+# What is to be reached, at scale 1 and with a warm page cache.
+FASTER = {  # than the original, whole processes
+    "one": {"tiny": 40, "face": 25, "imnet": 25},
+    "ours": {"tiny": 60, "face": 35, "imnet": 30},
+}
+KERNEL = 1.25  # times the better way of the C loop
+PEAK = 40  # MB
+START_UP = 60  # ms more than `python -c pass`
+
+NAMES = {
+    "original": "DALI's tool under MXNet",
+    "plain": "plain Python over mmap",
+    "one": "rec2idx -j 1",
+    "ours": "rec2idx",
+}
+
+WAYS = ("blocks", "headers", "walk", "lines")
+BARE = "python -c pass"
+
+Figures = dict[str, Any]
+
+
+def text_of(figures: Figures) -> str:
+    """Return the report, made of lines."""
+    parts = (_heading(figures), _processes(figures), _kernels(figures), _start_up(figures))
+    return "\n".join(chain.from_iterable(parts)) + "\n"
+
+
+def _heading(figures: Figures) -> Iterator[str]:
+    machine, versions = figures["machine"], figures["versions"]
+    yield (
+        f"{figures['date']}, scale {figures['scale']:g}: medians of {figures['rounds']} rounds "
+        "(smallest to largest), warm page cache"
+    )
+    yield (
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory']}, "
+        f"{machine['system']}"
+    )
+    yield f"rec2idx:     {versions['ours']}"
+    yield f"DALI's tool: {versions['original']}"
+    yield f"C loop:      {versions['floor']}"
+    if figures["scale"] != 1:
+        yield "Speeds have targets at scale 1 only: smaller files measure start-up."
+
+
+def _processes(figures: Figures) -> Iterator[str]:
+    for name, file in figures["files"].items():
+        records = file["kernel"]["records"]
+        yield ""
+        yield f"{name}: {records:,} records, {file['bytes']:,} bytes"
+        yield f"  {'whole process':24}{'s':>24}{'records/s':>14}{'peak MB':>9}{'faster':>9}"
+        original = median(file["processes"]["original"]["seconds"])
+        for contender, runs in file["processes"].items():
+            seconds = median(runs["seconds"])
+            peak = max(runs["peak"]) / 1e6
+            ratio = original / seconds
+            line = (
+                f"  {NAMES[contender]:24}{_spread(runs['seconds'], 3):>24}"
+                f"{records / seconds:14,.0f}{peak:9.1f}{ratio:8.1f}x"
+            )
+            if contender in FASTER:
+                if figures["scale"] == 1:
+                    line += f"  {_target(ratio, FASTER[contender][name], 'x', at_least=True)}"
+                line += f"  {_target(peak, PEAK, ' MB')}"
+            yield line
+
+
+def _kernels(figures: Figures) -> Iterator[str]:
+    yield ""
+    yield "The walk alone, ns a record; and the formatting of lines"
+    yield (
+        f"  {'':6}{'C loop, blocks':>26}{'C loop, headers':>24}{'kernel':>24}{'ratio':>18}"
+        f"{'ns a line':>20}"
+    )
+    for name, file in figures["files"].items():
+        kernel = file["kernel"]
+        flat = {way: list(chain.from_iterable(kernel[way])) for way in WAYS}
+        ratio = median(flat["walk"]) / min(median(flat["blocks"]), median(flat["headers"]))
+        rounds = zip(kernel["blocks"], kernel["headers"], kernel["walk"], strict=True)
+        ratios = [median(walk) / min(median(b), median(h)) for b, h, walk in rounds]
+        line = (
+            f"  {name:6}{_spread(flat['blocks'], 1):>26}{_spread(flat['headers'], 1):>24}"
+            f"{_spread(flat['walk'], 1):>24}"
+            f"{f'{ratio:.2f} ({min(ratios):.2f}-{max(ratios):.2f})':>18}"
+            f"{_spread(flat['lines'], 1):>20}"
+        )
+        yield line + (f"  {_target(ratio, KERNEL, '')}" if figures["scale"] == 1 else "")
+
+
+def _start_up(figures: Figures) -> Iterator[str]:
+    yield ""
+    yield "Start-up, ms"
+    times = {name: [1000 * t for t in runs] for name, runs in figures["start-up"].items()}
+    bare = median(times[BARE])
+    for name, values in times.items():
+        line = f"  {name:24}{_spread(values, 1):>24}"
+        if name != BARE:
+            line += f"{median(values) - bare:+9.1f}"
+        if name.startswith("rec2idx"):
+            line += f"  {_target(median(values) - bare, START_UP, ' ms')}"
+        yield line
+
+
+def _spread(values: list[float], digits: int) -> str:
+    return f"{median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
+
+
+def _target(value: float, limit: float, unit: str, *, at_least: bool = False) -> str:
+    met = value >= limit if at_least else value <= limit
+    return f"[{'at least' if at_least else 'at most'} {limit}{unit}: {'met' if met else 'MISSED'}]"
+
+
+if __name__ == "__main__":  # print the report of a run that was kept as JSON
+    print(text_of(json.loads(Path(sys.argv[1]).read_text())), end="")
