@@ -20,6 +20,8 @@ from samples import SIX, SIX_INDEX
 
 import rec2idx
 
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="macOS has none of these")
+
 
 @pytest.fixture
 def six(tmp_path: Path) -> Path:
@@ -139,7 +141,10 @@ def test_damage_is_one_line(six, run):
             "rec2idx: /dev/zero: record 0 at byte 0: not a RecordIO file, but ",
         ),
         (["empty.rec"], "rec2idx: empty.rec: the file is empty"),
-        (["six.rec", "/dev/full"], "rec2idx: /dev/full: No space left on device\n"),
+        pytest.param(
+            *(["six.rec", "/dev/full"], "rec2idx: /dev/full: No space left on device\n"),
+            marks=only_linux,
+        ),
     ],
 )
 def test_what_cannot_be_read_or_written(six, run, arguments, message):
@@ -163,7 +168,7 @@ def test_the_record_file_is_never_overwritten(six, run, arguments):
     ("locked", "mode", "message"),
     [
         ("six.rec", 0o000, "six.rec: Permission denied"),
-        (".", 0o555, "six.idx: Permission denied"),
+        (".", 0o555, "six.idx: no new file can be made in its folder: Permission denied"),
         ("six.idx", 0o444, "six.idx: Permission denied"),
     ],
 )
@@ -175,6 +180,7 @@ def test_no_permission(locked, mode, message):
         (folder / "six.rec").write_bytes(SIX)
         (folder / "six.idx").write_bytes(b"0\t0\n")
         folder.chmod(0o777)
+        (folder / "six.idx").chmod(0o666)
         (folder / locked).chmod(mode)
         done = subprocess.run(
             [sys.executable, "-c", AS_NOBODY],
@@ -232,6 +238,7 @@ def test_a_small_disk_that_is_full(six, run):
         subprocess.run(["umount", disk], check=True)
 
 
+@only_linux
 def test_standard_output_that_is_a_full_disk(six, run):
     with open("/dev/full", "w") as full:
         done = run("six.rec", stdout=full, capture_output=False, stderr=subprocess.PIPE)
@@ -267,7 +274,14 @@ def test_standard_error_closed(six, run):
 
 
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}])
-@pytest.mark.parametrize("name", [b"\xff\xfe.rec", "训练.rec".encode(), b"new\nline\x1b[31m.rec"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(b"\xff\xfe.rec", marks=only_linux),
+        "训练.rec".encode(),
+        b"new\nline\x1b[31m.rec",
+    ],
+)
 def test_names_that_cannot_be_printed(tmp_path, run, locale, name):
     """Case C34: not UTF-8, Chinese under LC_ALL=C, and what would break the one line."""
     record = os.fsencode(tmp_path) + b"/" + name
@@ -401,8 +415,63 @@ def test_standard_output_that_nobody_reads(six, run):
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("jobs", ["1", "2", "9"])
-def test_jobs(six, run, jobs):
-    assert run("six.rec", "-j", jobs, "-q").returncode == 0
-    assert six.with_suffix(".idx").read_bytes() == SIX_INDEX
-    assert run("six.rec", "--jobs", "0").returncode == 2
+def test_jobs(six, run):
+    """The same index for any number, of a file that is large enough to be cut."""
+    count = 3_000_000
+    six.write_bytes(part(0, b"12345678") * count)
+    expected = "".join(f"{key}\t{key * 16}\n" for key in range(count)).encode()
+    for jobs in ("1", "2", "9"):
+        assert run("six.rec", "-j", jobs, "-q").returncode == 0
+        assert six.with_suffix(".idx").read_bytes() == expected
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "\x1b[31m"])
+def test_jobs_has_to_be_a_number(six, run, number):
+    done = run("six.rec", f"--jobs={number}")
+    assert done.returncode == 2
+    assert "is not a number of 1 or more" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_standard_output_is_the_record_file(six, run):
+    """`rec2idx six.rec - >> six.rec` would append to what it reads."""
+    with six.open("ab") as out:
+        done = run("six.rec", "-", stdout=out, capture_output=False, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert "the index would replace the record file six.rec itself" in done.stderr
+    assert six.read_bytes() == SIX
+
+
+def test_standard_input_that_does_not_block(six):
+    """A moment without bytes is not the end; nor is one without room in the output."""
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    process = subprocess.Popen(
+        [COMMAND, "-q", "-", "-"], stdin=reader, stdout=subprocess.PIPE, cwd=six.parent
+    )
+    os.close(reader)
+    for half in (SIX[:150], SIX[150:]):
+        time.sleep(0.2)
+        os.write(writer, half)
+    os.close(writer)
+    assert (process.communicate()[0], process.returncode) == (SIX_INDEX, 0)
+
+
+def test_standard_output_that_does_not_block(six):
+    six.write_bytes(part(0, b"") * 50_000)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    process = subprocess.Popen([COMMAND, "-q", "six.rec", "-"], stdout=writer, cwd=six.parent)
+    os.close(writer)
+    time.sleep(0.2)
+    with open(reader, "rb") as stream:
+        assert stream.read().count(b"\n") == 50_000
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize("target", ["/dev/stdout", ">(cat)"])
+def test_pipes_that_have_a_path(six, target):
+    """Where the path leads to a pipe, not to a file."""
+    command = ["bash", "-c", f"{COMMAND} -q six.rec {target} | cat"]
+    done = subprocess.run(command, cwd=six.parent, capture_output=True)
+    assert (done.stdout, done.stderr) == (SIX_INDEX, b"")

@@ -138,7 +138,28 @@ def list_file(folder: Path) -> tuple[Path, Path]:
     return folder / "six.rec", folder / "six.lst"
 
 
-DESTRUCTIVE = [swap, same, symbolic_link, hard_link, record_is_a_link, other_record, list_file]
+def an_image_named_as_an_index(folder: Path) -> tuple[Path, Path]:
+    (folder / "six.idx").write_bytes(b"\xff\xd8\xff\xe0 a JPEG")
+    return folder / "six.rec", folder / "six.idx"
+
+
+def a_link_named_as_an_index(folder: Path) -> tuple[Path, Path]:
+    (folder / "notes").write_bytes(b"somebody's notes")
+    (folder / "six.idx").symlink_to("notes")
+    return folder / "six.rec", folder / "six.idx"
+
+
+DESTRUCTIVE = [
+    an_image_named_as_an_index,
+    a_link_named_as_an_index,
+    swap,
+    same,
+    symbolic_link,
+    hard_link,
+    record_is_a_link,
+    other_record,
+    list_file,
+]
 
 
 @pytest.mark.parametrize("arrange", DESTRUCTIVE)
@@ -152,7 +173,9 @@ def test_nothing_is_destroyed(six, arrange):
     assert folder_content(six.parent) == before
 
 
-@pytest.mark.parametrize("old", [SIX_INDEX, b"", b"\xef\xbb\xbfkey,offset\n", b"0 0\n", b"junk"])
+@pytest.mark.parametrize(
+    "old", [SIX_INDEX, b"", b"\xef\xbb\xbfkey,offset\n", b"0 0\n", b"junk", bytes(9)]
+)
 def test_an_old_index_is_replaced_whatever_is_wrong_with_it(six, old):
     six.with_suffix(".idx").write_bytes(old)
     rec2idx.create_index(six)
@@ -199,6 +222,39 @@ def test_a_pipe_takes_the_lines_directly(six):
     assert os.read(reader, 1000) == SIX_INDEX
     os.close(reader)
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_an_index_as_record_is_called_an_index(six):
+    """With nothing else given, its default index would be itself."""
+    six.with_suffix(".idx").write_bytes(SIX_INDEX)
+    with pytest.raises(rec2idx.NotRecordIOError, match="but an index"):
+        rec2idx.create_index(six.with_suffix(".idx"))
+    assert six.with_suffix(".idx").read_bytes() == SIX_INDEX
+
+
+def test_an_open_file_as_index_is_not_the_record(six):
+    """Appending the index to the record file would make it longer while it is read."""
+    with six.open("ab") as out, pytest.raises(rec2idx.UnsafeTargetError, match="itself"):
+        rec2idx.create_index(six, out)
+    with (
+        six.open("ab") as out,
+        six.open("rb") as file,
+        pytest.raises(rec2idx.UnsafeTargetError, match="itself"),
+    ):
+        rec2idx.create_index(file, out)
+    assert six.read_bytes() == SIX
+
+
+def test_paths_as_bytes(six):
+    summary = rec2idx.create_index(os.fsencode(six), os.fsencode(six.with_suffix(".idx")))
+    assert summary.index == str(six.with_suffix(".idx"))
+    assert six.with_suffix(".idx").read_bytes() == SIX_INDEX
+
+
+def test_a_text_file_is_no_record_file(six):
+    with six.open(encoding="latin1") as file, pytest.raises(TypeError, match="expected bytes"):
+        rec2idx.create_index(file, six.with_suffix(".idx"))
+    assert folder_content(six.parent) == {"six.rec": SIX}
 
 
 def test_a_name_as_long_as_the_folder_takes(six):

@@ -107,6 +107,15 @@ def test_many_readers_in_threads(six):
     assert results == [[payload for _, payload in read(SIX)[0]]] * 64
 
 
+def test_threads_that_share_a_reader_get_each_record_once(tmp_path):
+    payloads = [b"%d" % number for number in range(20_000)]
+    (tmp_path / "a.rec").write_bytes(whole_file(payloads))
+    reader = MXRecordIO(tmp_path / "a.rec", "r")
+    with ThreadPoolExecutor(8) as pool:
+        results = pool.map(lambda _: list(iter(reader.read, None)), range(8))
+    assert sorted((payload for found in results for payload in found), key=int) == payloads
+
+
 @pytest.mark.parametrize("flag", ["w", "a", "rb", ""])
 def test_only_reading(six, flag):
     with pytest.raises(ValueError, match="expected 'r'"):

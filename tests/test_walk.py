@@ -1,5 +1,6 @@
 """The kernel against the plain reference: offsets, sizes, and where and why it stops."""
 
+import threading
 from array import array
 from pathlib import Path
 
@@ -107,6 +108,30 @@ def test_a_file_shorter_than_its_size_was_said_to_be(tmp_path):
     found, end = walk(path, 48, block=16)
     assert found == [(0, 4), (12, 4), (24, 4)]
     assert (end.status, end.position) == (_walk.SHRUNK, 36)
+
+
+def test_a_walk_serves_one_thread_at_a_time(tmp_path):
+    """A second one is refused while the first is inside, as its state would be torn."""
+    path = tmp_path / "pipe"
+    path.write_bytes(part(0, b"") * 4_000_000)
+    this = Walk(0, path.stat().st_size)
+    refused, found = [], []
+
+    def work():
+        try:
+            found.extend(this.records(file.fileno(), 1_000_000)[0])
+        except RuntimeError as error:
+            refused.append(str(error))
+
+    with path.open("rb") as file:
+        while len(found) < 4_000_000:
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    assert sorted(found) == list(range(0, 32_000_000, 8))
+    assert set(refused) <= {"a walk serves one thread at a time"}
 
 
 def test_a_failed_read_keeps_its_errno(tmp_path):

@@ -103,6 +103,7 @@ cdef class Walk:
     cdef readonly int failure      # errno of the read that failed
     cdef readonly uint32_t magic    # the header read last: its two words
     cdef readonly uint32_t lrec
+    cdef bint busy                  # a call is under way, perhaps in another thread
     cdef int64_t payload            # bytes of the record in progress, restored magics included
     cdef uint8_t* block             # bytes [base, base + filled) of the file
     cdef int64_t room               # bytes that fit into the block
@@ -148,9 +149,11 @@ cdef class Walk:
         cdef array.array offsets = array.clone(EMPTY, most, zero=False)
         cdef array.array sizes = array.clone(EMPTY, most, zero=False)
         cdef Py_ssize_t count
+        self.enter()
         with nogil:
             count = self.run(fd, <int64_t*>offsets.data.as_longlongs,
                              <int64_t*>sizes.data.as_longlongs, most)
+        self.busy = False
         array.resize(offsets, count)
         array.resize(sizes, count)
         return offsets, sizes
@@ -167,6 +170,7 @@ cdef class Walk:
         cdef array.array sizes = array.clone(EMPTY, most, zero=False)
         cdef Py_ssize_t count = 0
         cdef uint8_t* own = self.block
+        self.enter()
         if data.shape[0] > 0:
             with nogil:
                 self.block = <uint8_t*>&data[0]
@@ -178,9 +182,16 @@ cdef class Walk:
                 self.filled = 0
         if self.status == _WALKING:
             self.end_of_file()
+        self.busy = False
         array.resize(offsets, count)
         array.resize(sizes, count)
         return offsets, sizes
+
+    cdef int enter(self) except -1:
+        if self.busy:
+            raise RuntimeError("a walk serves one thread at a time")
+        self.busy = True
+        return 0
 
     def grow(self, int64_t size):
         """Say that the file has `size` bytes, more than was said before, and walk on."""

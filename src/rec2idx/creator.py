@@ -45,9 +45,8 @@ class IndexCreator(MXRecordIO):
         Raises what `rec2idx.create_index` raises.
         """
         self.reset()
-        return create_index(
-            self.uri, self.idx_path, key_type=self.key_type, progress=OriginalLines(sys.stdout)
-        )
+        lines = None if sys.stdout is None else OriginalLines(sys.stdout)
+        return create_index(self.uri, self.idx_path, key_type=self.key_type, progress=lines)
 
     def __enter__(self) -> IndexCreator:
         return self

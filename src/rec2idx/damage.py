@@ -34,7 +34,7 @@ def error_of(walk: Walk, source: Readable, record: int) -> Exception:
         )
     if walk.position == 0 and walk.status in (_walk.BAD_MAGIC, _walk.CUT_HEADER):
         head = source.read(0, HEAD_SIZE)
-        if not head.startswith(MAGIC_BYTES):
+        if not (len(head) > 1 and head[:4] == MAGIC_BYTES[: len(head)]):
             return _not_recordio(source, head)
     return _damage(walk, source, record)
 

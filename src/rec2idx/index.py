@@ -7,28 +7,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ._walk import format_lines
 from .errors import EmptyFileError
 from .progress import Progress, Report
-from .safety import require_safe_target
+from .safety import require_other_file, require_safe_target
 from .scan import scan
 from .segments import BATCH, Batch
-from .sinks import new_file
+from .sinks import Sink, Writer, new_file
 from .sources import Source, Stream, StrPath, opened
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 KeyType = Callable[[int], Any]
-
-
-class Writer(Protocol):
-    """What takes the lines of an index."""
-
-    def write(self, data: bytes, /) -> object:
-        """Append `data`, all of it."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +94,7 @@ def create_index(
     """
     began = time.perf_counter()
     if index is None:
-        if not isinstance(record, (str, os.PathLike)):
+        if not isinstance(record, (str, bytes, os.PathLike)):
             raise TypeError("a file object has no name to make that of the index from: give index")
         index = default_index_path(record)
     with opened(record) as source, _sink(source, index) as (sink, path):
@@ -130,15 +123,18 @@ def create_index(
 
 
 @contextmanager
-def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Writer, str]]:
+def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Sink, str]]:
     """Give what takes the lines of the index, and its name."""
-    if isinstance(index, (str, os.PathLike)):
+    if isinstance(index, (str, bytes, os.PathLike)):
         path = os.fsdecode(index)
         require_safe_target(source, path)
         with new_file(path) as sink:
             yield sink, path
     else:
-        yield index, str(getattr(index, "name", "the stream"))
+        name = str(getattr(index, "name", "the stream"))
+        sink = index if isinstance(index, Sink) else Sink(index, name)
+        require_other_file(source, sink)
+        yield sink, sink.name
 
 
 def _lines(batch: Batch, key_type: KeyType) -> Iterator[bytes]:

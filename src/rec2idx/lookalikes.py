@@ -9,10 +9,11 @@ HEAD_SIZE = 4096  # bytes from the start of the file that `looks_like` wants
 
 
 class Lookalike(NamedTuple):
-    """Something that is not RecordIO, and what to do with it."""
+    """Something that is not RecordIO, what to do with it, and whether it holds somebody's data."""
 
     name: str
     advice: str
+    is_data: bool = True
 
 
 _DOWNLOAD = "download the file itself: open the link in a browser to see what the server says"
@@ -21,7 +22,7 @@ _UNPACK = "unpack it and index the .rec inside"
 _SIGNATURES: tuple[tuple[bytes, Lookalike], ...] = (
     (
         b"version https://git-lfs.github.com/spec/",
-        Lookalike("a Git LFS pointer", "fetch the file it stands for: git lfs pull"),
+        Lookalike("a Git LFS pointer", "fetch the file it stands for: git lfs pull", False),
     ),
     (b"\x1f\x8b", Lookalike("gzip data", "unpack it first: gzip -d")),
     (b"PK\x03\x04", Lookalike("a zip archive", _UNPACK)),
@@ -34,11 +35,11 @@ _SIGNATURES: tuple[tuple[bytes, Lookalike], ...] = (
     (b"\x89PNG\r\n\x1a\n", Lookalike("a PNG image", "pack images into a .rec with im2rec")),
 )
 
-INDEX = Lookalike("an index", "give the .rec file first, then the index")
-_HTML = Lookalike("an HTML page", _DOWNLOAD)
-_XML = Lookalike("an XML document", _DOWNLOAD)
+INDEX = Lookalike("an index", "give the .rec file first, then the index", False)
+_HTML = Lookalike("an HTML page", _DOWNLOAD, False)
+_XML = Lookalike("an XML document", _DOWNLOAD, False)
 _TAR = Lookalike("a tar archive", _UNPACK)
-_ZEROS = Lookalike("zeros", "the download or copy was not finished: start it again")
+_ZEROS = Lookalike("zeros", "the download or copy was not finished: start it again", False)
 _TFRECORD = Lookalike("a TFRecord file", "index it with DALI's tfrecord2idx")
 _SWAPPED = Lookalike(
     "RecordIO in big-endian byte order", "write it again on a little-endian machine"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -54,6 +55,7 @@ class MXRecordIO:
         self._source = LocalFile(self.uri)
         self._walk = Walk(0, self._source.size)
         self._count = 0
+        self._lock = Lock()  # threads that share a reader get each record once
         self.is_open = True
 
     def close(self) -> None:
@@ -82,6 +84,10 @@ class MXRecordIO:
             ValueError: the reader is closed.
         """
         self._require_open()
+        with self._lock:
+            return self._next()
+
+    def _next(self) -> bytes | None:
         walk, source = self._walk, self._source
         while walk.status == _walk.WALKING:
             offsets, sizes = walk.records(source.fd, 1)
@@ -99,7 +105,7 @@ class MXRecordIO:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_source", "_walk", "_count"):
+        for name in ("_source", "_walk", "_count", "_lock"):
             state.pop(name, None)
         return state
 

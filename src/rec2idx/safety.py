@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from .errors import UnsafeTargetError
 from .framing import MAGIC_BYTES
 from .lookalikes import HEAD_SIZE, INDEX, looks_like
+from .sinks import Sink
 from .sources import LocalFile, Source, Stream
 
 
@@ -20,28 +20,44 @@ def require_safe_target(source: Source | Stream, path: str) -> None:
 
     Raises:
         UnsafeTargetError: the record file itself stands there, under whatever name or link; or
-            another RecordIO file; or something that neither is an index nor is named like one.
+            another RecordIO file; or something that neither is an index nor is named like one; or
+            an archive, an image or the like, even where it is named like an index.
     """
-    with suppress(FileNotFoundError):
-        if isinstance(source, LocalFile) and source.is_same_file(os.stat(path)):
-            raise UnsafeTargetError(
-                f"the index would replace the record file {source.path} itself",
-                path=path,
-                advice="give the index another name",
-            )
     if not os.path.isfile(path):
         return
     with LocalFile(path) as existing:
         head = existing.read(0, HEAD_SIZE)
+        size = existing.size
     if head.startswith(MAGIC_BYTES):
+        _require_other(source, os.stat(path), path)
         raise UnsafeTargetError(
             "the index would replace a RecordIO file",
             path=path,
             advice="are the two paths swapped? The record file comes first, then the index",
         )
-    if head and not path.endswith(".idx") and looks_like(head, existing.size) is not INDEX:
+    thing = looks_like(head, size)
+    named = os.path.realpath(path).endswith(".idx")
+    if head and thing is not INDEX and (not named or (thing is not None and thing.is_data)):
         raise UnsafeTargetError(
-            "the index would replace a file that is not an index",
+            f"the index would replace {thing.name if thing else 'a file that is not an index'}",
             path=path,
             advice="give the index another name, or remove that file",
+        )
+
+
+def require_other_file(source: Source | Stream, sink: Sink) -> None:
+    """Refuse an open file as index that is the record file itself."""
+    try:
+        status = os.fstat(sink.fileno())
+    except (AttributeError, OSError):
+        return
+    _require_other(source, status, sink.name)
+
+
+def _require_other(source: Source | Stream, status: os.stat_result, name: str) -> None:
+    if isinstance(source, (LocalFile, Stream)) and source.is_same_file(status):
+        raise UnsafeTargetError(
+            f"the index would replace the record file {source.path} itself",
+            path=name,
+            advice="give the index another name",
         )

@@ -5,19 +5,37 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import select
 import stat
 from collections.abc import Iterator
 from io import FileIO
+from typing import Protocol
+
+
+class Writer(Protocol):
+    """What takes bytes: a binary file object, for instance."""
+
+    def write(self, data: bytes | memoryview, /) -> int | None:
+        """Take some of `data`; return how many bytes, None where there is no room now."""
 
 
 class Sink:
     """Takes the bytes of a new file; errors name the file that is to be, not a temporary one."""
 
-    def __init__(self, stream: FileIO, name: str) -> None:
+    def __init__(self, stream: Writer, name: str) -> None:
         self.name = name
         self._stream = stream
 
-    def write(self, data: bytes) -> None:
+    def fileno(self) -> int:
+        """Return the file descriptor that the bytes go to.
+
+        Raises:
+            AttributeError: they go to no file.
+        """
+        number: int = self._stream.fileno()  # type: ignore[attr-defined] # not all have one
+        return number
+
+    def write(self, data: bytes | memoryview) -> None:
         """Append `data`, all of it.
 
         Raises:
@@ -25,8 +43,12 @@ class Sink:
         """
         with _naming(self.name):
             view = memoryview(data)
-            while view:  # a disk that fills up takes a part, and refuses only what comes next
-                view = view[self._stream.write(view) :]
+            while view:
+                taken = self._stream.write(view)
+                if taken is None:  # set to not blocking, and it takes nothing at the moment
+                    select.select([], [self.fileno()], [])
+                else:  # a disk that fills up takes a part, and refuses only what comes next
+                    view = view[taken:]
 
 
 @contextlib.contextmanager
@@ -41,8 +63,8 @@ def new_file(path: str) -> Iterator[Sink]:
         OSError: `path` is a directory or write-protected, its folder does not exist or takes no
             new file, or a write fails.
     """
+    existing = _status(path)
     target = os.path.realpath(path)
-    existing = _status(target)
     _require_writable(path, target, existing)
     if existing is not None and not stat.S_ISREG(existing.st_mode):
         with _naming(path):
@@ -54,8 +76,11 @@ def new_file(path: str) -> Iterator[Sink]:
     # the rename stays within one file system.
     temporary = os.path.join(os.path.dirname(target), f".rec2idx-{os.urandom(8).hex()}.tmp")
     try:
-        with _naming(path):
+        try:
             stream = FileIO(temporary, "xb")
+        except OSError as error:
+            why = f"no new file can be made in its folder: {error.strerror}"
+            raise OSError(error.errno, why, path) from error
         with stream:
             yield Sink(stream, path)
             with _naming(path):
@@ -83,7 +108,9 @@ def _require_writable(path: str, target: str, existing: os.stat_result | None) -
             raise FileNotFoundError(errno.ENOENT, "the folder it should be in does not exist", path)
     elif stat.S_ISDIR(existing.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-    elif not os.access(target, os.W_OK):
+    elif stat.S_ISBLK(existing.st_mode):
+        raise OSError(errno.EINVAL, "a disk, not a file", path)
+    elif not os.access(path, os.W_OK):
         # A rename would replace it all the same; somebody has said that it should not be.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import BinaryIO, Protocol, cast
 
 from .errors import FileChangedError
 
-StrPath = str | os.PathLike[str]
+StrPath = str | bytes | os.PathLike[str]
 
 
 class Readable(Protocol):
@@ -77,7 +78,7 @@ def opened(record: Source | Stream | StrPath | BinaryIO) -> Iterator[Source | St
     Args:
         record: a path; a file object, which is read from where it stands; or an open source.
     """
-    if isinstance(record, (str, os.PathLike)):
+    if isinstance(record, (str, bytes, os.PathLike)):
         path = os.fsdecode(record)
         if _is_pipe(path):
             with open(path, "rb", buffering=0) as pipe:
@@ -123,6 +124,7 @@ class LocalFile:
         _require_regular(os.stat(self.path), self.path)
         self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         self._opened = os.fstat(self.fd)
+        _require_regular(self._opened, self.path)
         self.size = self._opened.st_size
 
     def read(self, offset: int, length: int) -> bytes:
@@ -197,7 +199,12 @@ class Stream:
 
     def next(self) -> bytes:
         """Return some bytes more, none at the end."""
-        data = self._file.read(self.CHUNK)
+        while (data := self._file.read(self.CHUNK)) is None:
+            select.select([self._file], [], [])  # set to not blocking, and nothing is there yet
+        if not isinstance(data, bytes):
+            raise TypeError(
+                f"{self.path} gives {type(data).__name__}, expected bytes: open it in mode rb"
+            )
         if not data:
             return b""
         if len(self._head) < self.HEAD:
@@ -205,6 +212,14 @@ class Stream:
         self._last = self._last[-self.TAIL :] + data
         self.size += len(data)
         return data
+
+    def is_same_file(self, other: os.stat_result) -> bool:
+        """Return whether `other` describes the very file that the bytes come from."""
+        try:
+            own = os.fstat(self._file.fileno())
+        except (AttributeError, OSError):
+            return False
+        return stat.S_ISREG(own.st_mode) and os.path.samestat(own, other)
 
     def read(self, offset: int, length: int) -> bytes:
         """Return bytes that were read before, as far as they are still known."""

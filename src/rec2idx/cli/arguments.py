@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .._version import __version__
+from .messages import printable
 
 PROGRESS = ("auto", "bar", "lines", "none")
 
@@ -14,6 +16,14 @@ examples:
   rec2idx data/train.rec                writes data/train.idx
   rec2idx data/train.rec /tmp/all.idx   writes /tmp/all.idx
 """
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are visible characters only, whatever the arguments were."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and what is wrong with it; exit with status 2."""
+        super().error(printable(message))
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
@@ -26,7 +36,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     >>> args.record, args.index
     ('data/train.rec', 'data/train.idx')
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="rec2idx",
         description="Create the index (.idx) of a RecordIO file (.rec).",
         epilog=EXAMPLES,
@@ -43,7 +53,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "-j",
         "--jobs",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="parts of the file to walk at once (default: what suits machine and storage)",
     )
@@ -62,8 +72,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     return args
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
+def positive(text: str) -> int:
+    """Return a number given on a command line, which must be 1 or more."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+    return int(text)

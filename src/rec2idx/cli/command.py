@@ -25,17 +25,15 @@ DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 def main() -> int:
     """Run the command with the arguments of the process; return its exit status."""
     try:
-        args = parse_args()
+        with interruptible():
+            _run(parse_args())
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else USAGE
-    try:
-        with interruptible():
-            _run(args)
     except Interrupted as stop:
-        say(f"{args.record}: interrupted by {stop.name}; no index was written")
+        say(f"interrupted by {stop.name}; nothing unfinished was left under the index's name")
         return INTERRUPTED
     except StdoutError as error:
-        _abandon_stdout()
+        abandon_stdout()
         say(f"cannot write progress to standard output: {error}; -q prints none")
         return FAILED
     except (RecordIOError, OSError) as error:
@@ -71,7 +69,7 @@ def _stdout() -> Sink:
     return Sink(FileIO(sys.stdout.fileno(), "w", closefd=False), "<stdout>")
 
 
-def _abandon_stdout() -> None:
+def abandon_stdout() -> None:
     """Let the interpreter's last flush of standard output go nowhere instead of failing again."""
     with suppress(OSError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

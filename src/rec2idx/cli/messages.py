@@ -19,11 +19,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in whole)
 
 
-def say(text: str) -> None:
-    """Print one line on standard error."""
+def say(text: str, program: str = "rec2idx") -> None:
+    """Print one line on standard error, which begins with the name of the command."""
     # Nothing is left to tell it to if standard error is closed.
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"rec2idx: {printable(text)}\n")
+        sys.stderr.write(f"{program}: {printable(text)}\n")
         sys.stderr.flush()
 
 
