@@ -245,6 +245,12 @@ def test_an_open_file_as_index_is_not_the_record(six):
     assert six.read_bytes() == SIX
 
 
+def test_an_empty_record_is_not_replaced_either(tmp_path):
+    (tmp_path / "a.rec").touch()
+    with pytest.raises(rec2idx.UnsafeTargetError, match="itself"):
+        rec2idx.create_index(tmp_path / "a.rec", tmp_path / "a.rec")
+
+
 def test_paths_as_bytes(six):
     summary = rec2idx.create_index(os.fsencode(six), os.fsencode(six.with_suffix(".idx")))
     assert summary.index == str(six.with_suffix(".idx"))

@@ -154,6 +154,15 @@ def test_lines_are_those_of_a_format_string(offsets, first):
     assert format_lines(array("q", offsets), first) == expected.encode()
 
 
+def test_lines_of_some_records_moved():
+    """As in a combined index: key and offset run on from the file before."""
+    lines = format_lines(array("q", [0, 8, 20, 44]), 100, 1, 3, 1000)
+    assert lines == b"101\t1008\n102\t1020\n"
+    assert format_lines(array("q", [7]), 0, 5, 9) == b""
+    with pytest.raises(ValueError, match="base is -1"):
+        format_lines(array("q", [7]), 0, 0, 1, -1)
+
+
 def test_lines_want_an_array_of_int64():
     with pytest.raises(TypeError, match="expected 'q'"):
         format_lines(array("i", [1]), 0)

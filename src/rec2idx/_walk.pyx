@@ -392,8 +392,8 @@ cdef inline char* put_number(char* out, uint64_t value) noexcept nogil:
 
 
 def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0,
-                 Py_ssize_t stop=PY_SSIZE_T_MAX):
-    """Return the index lines of the records at `offsets[start:stop]`.
+                 Py_ssize_t stop=PY_SSIZE_T_MAX, int64_t base=0):
+    """Return the index lines of the records at `offsets[start:stop]`, moved by `base` bytes.
 
     Record `offsets[0]` has the number `first`, those after it run on. A line is the number, a tab,
     the offset and a newline, in ASCII. `offsets` is an array of int64.
@@ -402,6 +402,8 @@ def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0
         raise TypeError(f"offsets is an array of {offsets.typecode!r}, expected 'q'")
     if first < 0:
         raise ValueError(f"first is {first}, expected 0 or more")
+    if base < 0:
+        raise ValueError(f"base is {base}, expected 0 or more")
     stop = min(stop, len(offsets))
     start = min(max(start, 0), stop)
     cdef const int64_t* source = <int64_t*>offsets.data.as_longlongs
@@ -415,7 +417,7 @@ def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0
             for i in range(start, stop):
                 out = put_number(out, <uint64_t>(first + i))
                 out[0] = b"\t"
-                out = put_number(out + 1, <uint64_t>source[i])
+                out = put_number(out + 1, <uint64_t>(source[i] + base))
                 out[0] = b"\n"
                 out += 1
         return PyBytes_FromStringAndSize(lines, out - lines)

@@ -25,6 +25,8 @@ def require_safe_target(source: Source | Stream, path: str) -> None:
     """
     if not os.path.isfile(path):
         return
+    if source.size == 0:  # it does not begin like RecordIO, and is to stay all the same
+        _require_other(source, os.stat(path), path)
     with LocalFile(path) as existing:
         head = existing.read(0, HEAD_SIZE)
         size = existing.size

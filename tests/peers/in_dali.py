@@ -10,12 +10,17 @@ import sys
 from nvidia.dali import fn, pipeline_def
 
 
-def read(record: str, index: str) -> list:
+def read(record: str | list[str], index: str, dont_use_mmap: bool = False) -> list:
     """Return [SHA-256 of the encoded image, labels] of each sample that DALI's reader gives."""
+    paths = [record] if isinstance(record, str) else record
 
     @pipeline_def(batch_size=1, num_threads=1, device_id=None)
     def samples() -> tuple:
-        return tuple(fn.readers.mxnet(path=[record], index_path=[index], name="reader"))
+        return tuple(
+            fn.readers.mxnet(
+                path=paths, index_path=[index], dont_use_mmap=dont_use_mmap, name="reader"
+            )
+        )
 
     results = []
     for image, label in _run(samples()):

@@ -86,6 +86,21 @@ def decode(record: str) -> list:
     return shapes
 
 
+def iterate(call: str) -> list:
+    """Return [SHA-256 of the decoded image, label] of each sample of an iterator.
+
+    Args:
+        call: the iterator, as Python text with ``...`` for data_shape and for batch_size.
+    """
+    call = call.replace("data_shape=...", "data_shape=(3, 16, 16)")
+    call = call.replace("batch_size=...", "batch_size=1")
+    batches = eval(call, {"mx": mx})
+    return [
+        [_sha256(batch.data[0].asnumpy().tobytes()), float(batch.label[0].asscalar())]
+        for batch in batches
+    ]
+
+
 def run(script: str, arguments: list[str]) -> None:
     """Run a Python script that needs MXNet."""
     sys.argv = [script, *arguments]
@@ -108,7 +123,17 @@ def _sha256(payload: bytes) -> str:
 
 STEPS = {
     function.__name__: function
-    for function in (write, rec2idx, create_index, read, read_indexed, decode, run, versions)
+    for function in (
+        write,
+        rec2idx,
+        create_index,
+        read,
+        read_indexed,
+        decode,
+        iterate,
+        run,
+        versions,
+    )
 }
 
 if __name__ == "__main__":

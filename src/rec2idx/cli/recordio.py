@@ -1,0 +1,182 @@
+"""The command ``recordio``: what there is to do with RecordIO files, a subcommand each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from .._version import __version__
+from ..combine import CombinedSummary, combine_index
+from ..errors import RecordIOError
+from ..many import FoundFiles, ManySummary, create_indexes, find_records
+from .arguments import Parser, positive
+from .command import DONE, FAILED, INTERRUPTED, USAGE, abandon_stdout
+from .interrupts import Interrupted, interruptible
+from .messages import count, describe, say
+from .progress import StdoutError, progress_report
+
+EXAMPLES = """\
+examples:
+  recordio index -r data --out-dir indexes          an index for each .rec below data/
+  recordio index --combine all.idx a.rec b.rec      one index over both, and how to read them
+"""
+
+
+def main() -> int:
+    """Run the command with the arguments of the process; return its exit status."""
+    try:
+        args = parse_args()
+    except SystemExit as stop:  # argparse has said what there is to say
+        return stop.code if isinstance(stop.code, int) else USAGE
+    try:
+        with interruptible():
+            status: int = args.run(args)
+            return status
+    except Interrupted as stop:
+        _say(f"interrupted by {stop.name}; every index that is there is whole")
+        return INTERRUPTED
+    except StdoutError as error:
+        abandon_stdout()
+        _say(f"cannot write to standard output: {error}")
+        return FAILED
+    except (RecordIOError, OSError) as error:
+        _say(describe(error))
+        return FAILED
+
+
+def parse_args() -> argparse.Namespace:
+    """Parse the command line of the process.
+
+    Raises:
+        SystemExit: the usage is wrong (status 2), or help or the version was asked for (0).
+    """
+    parser = Parser(
+        prog="recordio",
+        description="Work on RecordIO files (.rec).",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"recordio {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    index = commands.add_parser(
+        "index",
+        help="create the index of each of many files, or one index over all of them",
+        description="Create the index of each of many files, or one index over all of them.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    index.set_defaults(run=_index)
+    index.add_argument("records", metavar="REC", nargs="+", help="a RecordIO file")
+    index.add_argument(
+        "-r",
+        "--recursive",
+        action="store_true",
+        help="REC may be a folder: take the *.rec files in it and below, sorted",
+    )
+    where = index.add_mutually_exclusive_group()
+    where.add_argument(
+        "--out-dir", metavar="DIR", help="where the indexes go (default: beside the files)"
+    )
+    where.add_argument(
+        "--combine",
+        metavar="ALL.idx",
+        help="write one index over the files, laid end to end in the given order",
+    )
+    index.add_argument(
+        "-j",
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="parts of a file to walk at once (default: what suits machine and storage)",
+    )
+    index.add_argument(
+        "-q", "--quiet", action="store_true", help="print nothing but errors and warnings"
+    )
+    return parser.parse_args()
+
+
+def _index(args: argparse.Namespace) -> int:
+    return _separately(args) if args.combine is None else _combined(args)
+
+
+def _separately(args: argparse.Namespace) -> int:
+    with progress_report(_bar(args), "recordio", None) as report:
+        done = create_indexes(
+            args.records,
+            args.out_dir,
+            recursive=args.recursive,
+            jobs=args.jobs,
+            progress=report,
+        )
+    _say_passed_over(done)
+    for file in done.failed:
+        text = describe(file.error) if file.error is not None else ""
+        if isinstance(file.error, IsADirectoryError) and not args.recursive:
+            text += "; -r indexes the files in it"
+        _say(text)
+    if not done.files:
+        _say(f"{', '.join(args.records)}: no RecordIO file there")
+    elif not args.quiet:
+        number = f"{len(done.done)} of {count(len(done.files), 'file')}"
+        _say(f"{number} indexed, {_amounts(done)}")
+    return DONE if done.files and not done.failed else FAILED
+
+
+def _combined(args: argparse.Namespace) -> int:
+    paths = args.records
+    if args.recursive:
+        found = find_records(paths, recursive=True)
+        _say_passed_over(found)
+        for folder in found.failed:
+            if folder.error is not None:
+                raise folder.error
+        paths = [file.path for file in found.files]
+        if not paths:
+            _say(f"{', '.join(args.records)}: no RecordIO file there")
+            return FAILED
+    with progress_report(_bar(args), "recordio", None) as report:
+        done = combine_index(paths, args.combine, jobs=args.jobs, progress=report)
+    for warning in done.warnings:
+        _say(warning)
+    if not args.quiet:
+        _say(f"{count(len(done.files), 'file')} in one index, {_amounts(done)}")
+        _tell(done.dali_call)
+        if done.mxnet_call is not None:
+            _tell(done.mxnet_call)
+    return DONE
+
+
+def _bar(args: argparse.Namespace) -> str:
+    """Return the kind of progress to show: a bar for people, nothing for programs."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    return "bar" if terminal and not args.quiet else "none"
+
+
+def _say_passed_over(found: ManySummary | FoundFiles) -> None:
+    for repeated in found.repeated:
+        _say(f"{repeated.path}: the same file as {repeated.same_as}, so taken once")
+    for skipped in found.skipped:
+        _say(f"{describe(skipped.reason)}; skipped")
+
+
+def _amounts(done: ManySummary | CombinedSummary) -> str:
+    text = f"{count(done.records, 'record')}, {count(done.bytes, 'byte')}, {done.seconds:.3g} s"
+    return f"{text}; index written to {done.index}" if isinstance(done, CombinedSummary) else text
+
+
+def _tell(text: str) -> None:
+    """Print one line on standard output."""
+    if sys.stdout is None:
+        raise StdoutError("it is closed")
+    # What it has no character for is written as Python writes it in a string, which is what it is.
+    encoding = sys.stdout.encoding
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        raise StdoutError(error.strerror) from error
+
+
+def _say(text: str) -> None:
+    say(text, "recordio")

@@ -1,0 +1,254 @@
+"""One index over several files, as DALI and MXNet want it where a data set is in several files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ._walk import format_lines
+from .errors import EmptyFileError, FileChangedError, UnsafeTargetError
+from .many import Together
+from .progress import Report
+from .safety import require_safe_target
+from .scan import scan
+from .segments import BATCH, Batch
+from .sinks import Sink, new_file
+from .sources import Source, Stream, StrPath, opened
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from .sources import Location
+
+
+@dataclass(frozen=True)
+class CombinedFile:
+    """A file in a combined index.
+
+    Attributes:
+        path: its path.
+        records: records in it.
+        bytes: bytes in it.
+        first: number of its first record, and the key of that in the index.
+        offset: bytes in the files before it.
+    """
+
+    path: str
+    records: int
+    bytes: int
+    first: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class CombinedSummary:
+    """What was indexed, and how it is read.
+
+    Attributes:
+        index: path of the index.
+        files: the files that it is over, in order.
+        left_out: empty files, which are not among them. DALI fails where it is given one.
+        seconds: how long it took.
+    """
+
+    index: str
+    files: tuple[CombinedFile, ...]
+    left_out: tuple[str, ...]
+    seconds: float
+
+    @property
+    def records(self) -> int:
+        """Records in all files, and lines in the index."""
+        return sum(file.records for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in all files."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def path(self) -> list[str]:
+        """The files, as DALI's ``path`` takes them."""
+        return [file.path for file in self.files]
+
+    @property
+    def dali_call(self) -> str:
+        """The call of DALI's reader, as Python text."""
+        return f"fn.readers.mxnet(path={self.path!r}, index_path={[self.index]!r})"
+
+    @property
+    def mxnet_call(self) -> str | None:
+        """The call of MXNet's reader, as Python text; None where it cannot be told these paths."""
+        if self._untold():
+            return None
+        paths = ";".join(self.path)
+        return (
+            f"mx.io.ImageRecordIter(path_imgrec={paths!r}, path_imgidx={self.index!r}, "
+            "data_shape=..., batch_size=...)"
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know before the index is used, a line each that begins with a path."""
+        lines = [
+            f"{path}: empty, so left out of the index; leave it out of the reader's path too"
+            for path in self.left_out
+        ]
+        paths = self.path
+        for path in dict.fromkeys(paths):
+            if paths.count(path) > 1:
+                lines.append(f"{path}: named {paths.count(path)} times; so often its records come")
+        last = self.files[-1]
+        if last.records == 1 and len(paths) > 1:
+            lines.append(
+                f"{last.path}: the last file, with a single record: where the files are on S3, "
+                "DALI fails at it; put another file last"
+            )
+        lines.extend(
+            f"{path}: in a path, the character {character} means something else to MXNet; "
+            "rename it if MXNet is to read it"
+            for path, character in self._untold()
+        )
+        return lines
+
+    def _untold(self) -> list[tuple[str, str]]:
+        """Return the paths that MXNet would take apart, each with the character at fault."""
+        paths = dict.fromkeys([*self.path, self.index])
+        return [(path, at[0]) for path in paths if (at := [c for c in path if c in ";#?"])]
+
+
+def combine_index(
+    records: Iterable[StrPath],
+    index: StrPath,
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: Report | None = None,
+) -> CombinedSummary:
+    """Write one index over several RecordIO files, laid end to end in this order. Prints nothing.
+
+    A reader must be given the same files in the same order, without those that are empty; the
+    summary has the call. A file that is named twice comes twice.
+
+    Args:
+        records: paths of the record files.
+        index: path of the index.
+        jobs: as for `create_index`.
+        executor: as for `create_index`.
+        progress: called with the `Progress` over all files, from time to time. What it raises
+            ends the run.
+
+    Raises, before anything stands at `index`:
+        NotRecordIOError: one of the files is something else, or all are empty.
+        DamagedRecordError: one of them cannot be followed to its end.
+        FileChangedError: one of them changed before the index was whole.
+        UnsafeTargetError: `index` is one of them, or another file that is no index.
+        OSError: reading or writing failed.
+
+    >>> summary = combine_index(["examples/sample.rec", "examples/sample.rec"], "all.idx")
+    >>> summary.records, summary.files[1].first
+    (48, 24)
+    >>> summary.dali_call
+    "fn.readers.mxnet(path=['examples/sample.rec', 'examples/sample.rec'], index_path=['all.idx'])"
+    """
+    began = time.perf_counter()
+    target = os.fsdecode(index)
+    paths = [os.fsdecode(record) for record in records]
+    if not paths:
+        raise ValueError("no record files were given")
+    places = [_survey(path, target) for path in paths]
+    total = sum(place.size for place in places)
+    if total == 0:
+        raise EmptyFileError(
+            "no file has any record, and loaders refuse an empty index",
+            path=paths[0] if len(paths) == 1 else None,
+            advice="check whether they were written or copied to the end",
+        )
+    together = Together(progress, total)
+    files: list[CombinedFile] = []
+    first = offset = 0
+    together.show(0, 0)
+    with new_file(target) as sink:
+        for path, place in zip(paths, places, strict=True):
+            if place.size == 0:
+                continue
+            with _the_same(path, place) as source:
+                batches = scan(source, jobs=jobs, executor=executor)
+                count = _append(sink, batches, first, offset, together)
+            together.next_file(count, place.size)
+            files.append(CombinedFile(path, count, place.size, first, offset))
+            first, offset = first + count, offset + place.size
+        # The offsets behind a file are wrong if it grew while those after it were read.
+        for path, place in zip(paths, places, strict=True):
+            with _the_same(path, place):
+                pass
+    left_out = [path for path, place in zip(paths, places, strict=True) if place.size == 0]
+    return CombinedSummary(target, tuple(files), tuple(left_out), time.perf_counter() - began)
+
+
+def _survey(path: str, target: str) -> Location:
+    """Return what the file is now; refuse a target that it is, or that nothing should replace."""
+    with _opened(path) as source:
+        require_safe_target(source, target)
+        place = source.location()
+    if place.size == 0 and _is_same(path, target):  # which nobody could tell by what is in it
+        raise UnsafeTargetError(
+            f"the index would replace the record file {path} itself",
+            path=target,
+            advice="give the index another name",
+        )
+    return place
+
+
+def _is_same(path: str, target: str) -> bool:
+    try:
+        return os.path.samefile(path, target)
+    except OSError:  # the target need not exist, and neither need be local
+        return path == target
+
+
+@contextmanager
+def _the_same(path: str, place: Location) -> Iterator[Source]:
+    """Open a file, which must be as it was."""
+    with _opened(path) as source:
+        if source.location() != place:
+            raise FileChangedError(
+                "the file changed while the index over several files was made",
+                path=path,
+                expected=f"{place.size} bytes",
+                found=f"{source.size}, or modified at another time",
+                advice="run again when nothing writes to it",
+            )
+        yield source
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Source]:
+    with opened(path) as source:
+        if isinstance(source, Stream):
+            raise OSError(errno.EINVAL, "a reader needs files, and this is none", path)
+        yield source
+
+
+def _append(
+    sink: Sink,
+    batches: Generator[Batch, None, None],
+    first: int,
+    base: int,
+    together: Together,
+) -> int:
+    """Write the lines of a file whose first byte has the offset `base`; return how many."""
+    count = 0
+    with closing(batches):
+        for batch in batches:
+            for start in range(0, len(batch), BATCH):
+                lines = format_lines(batch.offsets, first + count, start, start + BATCH, base)
+                sink.write(lines)
+            count += len(batch)
+            together.show(count, batch.stop)
+    return count
