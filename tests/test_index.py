@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import folder_content
 from hypothesis import given
-from reference import index, part
+from reference import MAGIC, index, part
 from samples import SIX, SIX_INDEX, payload_lists, whole_file
 
 import rec2idx
@@ -43,6 +43,19 @@ def test_more_records_than_a_batch(tmp_path):
     (tmp_path / "a.rec").write_bytes(part(0, b"") * 20_000)
     assert rec2idx.create_index(tmp_path / "a.rec").records == 20_000
     expected = "".join(f"{key}\t{key * 8}\n" for key in range(20_000))
+    assert (tmp_path / "a.idx").read_text() == expected
+
+
+def test_a_sparse_file_of_more_than_four_gigabytes(tmp_path):
+    """Offsets above 2^32; only the eleven headers are read."""
+    header = MAGIC + ((1 << 29) - 8).to_bytes(4, "little")
+    with (tmp_path / "a.rec").open("wb") as file:
+        for number in range(11):
+            file.seek(number << 29)
+            file.write(header)
+        file.truncate(11 << 29)
+    assert rec2idx.create_index(tmp_path / "a.rec").bytes == 11 << 29
+    expected = "".join(f"{number}\t{number << 29}\n" for number in range(11))
     assert (tmp_path / "a.idx").read_text() == expected
 
 
