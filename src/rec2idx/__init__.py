@@ -1,8 +1,10 @@
 """Index MXNet RecordIO files (.rec), as DALI's and MXNet's ``rec2idx`` does, without MXNet."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
 from .cli import main, parse_args
-from .combine import CombinedFile, CombinedSummary, combine_index
 from .creator import IndexCreator
 from .errors import (
     DamagedRecordError,
@@ -14,13 +16,29 @@ from .errors import (
     UnsafeTargetError,
     WorkerError,
 )
-from .fresh import ensure_index
 from .index import IndexSummary, create_index
-from .many import FileResult, ManySummary, RepeatedFile, SkippedFile, create_indexes
 from .progress import Progress
 from .recordio import MXRecordIO
 from .scan import scan
 from .segments import Batch
+
+if TYPE_CHECKING:
+    from .combine import CombinedFile, CombinedSummary, combine_index
+    from .fresh import ensure_index
+    from .many import FileResult, ManySummary, RepeatedFile, SkippedFile, create_indexes
+
+# Imported when they are asked for: a run over one small file takes less time than that.
+_LATER = {
+    "CombinedFile": "combine",
+    "CombinedSummary": "combine",
+    "FileResult": "many",
+    "ManySummary": "many",
+    "RepeatedFile": "many",
+    "SkippedFile": "many",
+    "combine_index": "combine",
+    "create_indexes": "many",
+    "ensure_index": "fresh",
+}
 
 __all__ = [
     "Batch",
@@ -51,3 +69,9 @@ __all__ = [
     "parse_args",
     "scan",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_LATER[name]}", __name__), name)
