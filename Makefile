@@ -10,7 +10,7 @@ SOURCES := pyproject.toml setup.py $(shell find src -name '*.py' -o -name '*.pyx
 
 .PHONY: demo test check format lint types sanitize versions clean
 
-include peers.mk bench.mk
+include peers.mk bench.mk remote.mk
 
 demo: .venv/installed
 	$(BIN)/rec2idx examples/sample.rec
@@ -19,7 +19,7 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m pytest
 
-check: lint types test sanitize versions peers
+check: lint types test sanitize versions peers remote
 
 format: .venv/installed
 	$(BIN)/ruff format .

@@ -23,7 +23,7 @@ from .sources import Source, Stream, StrPath, opened
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from .sources import Location
+    from .sources import Place
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def combine_index(
     return CombinedSummary(target, tuple(files), tuple(left_out), time.perf_counter() - began)
 
 
-def _survey(path: str, target: str) -> Location:
+def _survey(path: str, target: str) -> Place:
     """Return what the file is now; refuse a target that it is, or that nothing should replace."""
     with _opened(path) as source:
         require_safe_target(source, target)
@@ -213,7 +213,7 @@ def _is_same(path: str, target: str) -> bool:
 
 
 @contextmanager
-def _the_same(path: str, place: Location) -> Iterator[Source]:
+def _the_same(path: str, place: Place) -> Iterator[Source]:
     """Open a file, which must be as it was."""
     with _opened(path) as source:
         if source.location() != place:

@@ -106,3 +106,15 @@ class UnsafeTargetError(RecordIOError, FileExistsError):
 
 class WorkerError(RecordIOError, OSError):
     """A worker of an executor does not see the file."""
+
+
+class MissingExtraError(RecordIOError, ImportError):
+    """A package is not installed that this kind of URL needs."""
+
+
+class RemoteError(RecordIOError, OSError):
+    """A network or a server failed. It says nothing about whether the file is damaged."""
+
+
+class CredentialsError(RemoteError):
+    """No credentials were found, or those that were found are refused."""

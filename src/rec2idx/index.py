@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,7 +16,7 @@ from .safety import require_other_file, require_safe_target
 from .scan import scan
 from .segments import BATCH, Batch
 from .sinks import Sink, Writer, new_file
-from .sources import Source, Stream, StrPath, opened
+from .sources import Source, Stream, StrPath, is_url, opened
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -128,13 +128,21 @@ def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Si
     if isinstance(index, (str, bytes, os.PathLike)):
         path = os.fsdecode(index)
         require_safe_target(source, path)
-        with new_file(path) as sink:
+        with _file_at(path) as sink:
             yield sink, path
     else:
         name = str(getattr(index, "name", "the stream"))
         sink = index if isinstance(index, Sink) else Sink(index, name)
         require_other_file(source, sink)
         yield sink, sink.name
+
+
+def _file_at(path: str) -> AbstractContextManager[Sink]:
+    if is_url(path):
+        from .remote import new_remote_file  # imports fsspec
+
+        return new_remote_file(path)
+    return new_file(path)
 
 
 def _lines(batch: Batch, key_type: KeyType) -> Iterator[bytes]:

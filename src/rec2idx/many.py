@@ -14,7 +14,7 @@ from .framing import MAGIC_BYTES
 from .index import IndexSummary, create_index, default_index_path
 from .progress import Progress, Report
 from .scan import scan
-from .sources import LocalFile, StrPath
+from .sources import LocalFile, StrPath, is_url
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -197,7 +197,7 @@ def _index_path(file: FoundFile, folder: str | None) -> str:
 
 
 def _make_folder(path: str) -> None:
-    if "://" not in path:  # where URLs lead, a folder is there with the first file in it
+    if not is_url(path):  # where URLs lead, a folder is there with the first file in it
         os.makedirs(path, exist_ok=True)
 
 
@@ -300,7 +300,7 @@ def _reason_to_skip(path: str) -> NotRecordIOError | OSError | None:
 
 def size_of(path: str) -> int | None:
     """Return the bytes in a file: 0 if it cannot be read, None if only opening it would tell."""
-    if "://" in path:
+    if is_url(path):
         return None
     try:
         return os.stat(path).st_size

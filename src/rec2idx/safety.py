@@ -8,7 +8,7 @@ from .errors import UnsafeTargetError
 from .framing import MAGIC_BYTES
 from .lookalikes import HEAD_SIZE, INDEX, looks_like
 from .sinks import Sink
-from .sources import LocalFile, Source, Stream
+from .sources import LocalFile, Source, Stream, is_url
 
 
 def require_safe_target(source: Source | Stream, path: str) -> None:
@@ -23,6 +23,12 @@ def require_safe_target(source: Source | Stream, path: str) -> None:
             another RecordIO file; or something that neither is an index nor is named like one; or
             an archive, an image or the like, even where it is named like an index.
     """
+    if is_url(path):
+        from .remote import head as head_of
+
+        if (head_of(path) or b"").startswith(MAGIC_BYTES):
+            raise _swapped(path)
+        return
     if not os.path.isfile(path):
         return
     if source.size == 0:  # it does not begin like RecordIO, and is to stay all the same
@@ -32,11 +38,7 @@ def require_safe_target(source: Source | Stream, path: str) -> None:
         size = existing.size
     if head.startswith(MAGIC_BYTES):
         _require_other(source, os.stat(path), path)
-        raise UnsafeTargetError(
-            "the index would replace a RecordIO file",
-            path=path,
-            advice="are the two paths swapped? The record file comes first, then the index",
-        )
+        raise _swapped(path)
     thing = looks_like(head, size)
     named = os.path.realpath(path).endswith(".idx")
     if head and thing is not INDEX and (not named or (thing is not None and thing.is_data)):
@@ -45,6 +47,14 @@ def require_safe_target(source: Source | Stream, path: str) -> None:
             path=path,
             advice="give the index another name, or remove that file",
         )
+
+
+def _swapped(path: str) -> UnsafeTargetError:
+    return UnsafeTargetError(
+        "the index would replace a RecordIO file",
+        path=path,
+        advice="are the two paths swapped? The record file comes first, then the index",
+    )
 
 
 def require_other_file(source: Source | Stream, sink: Sink) -> None:

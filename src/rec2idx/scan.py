@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from . import _walk
 from .damage import error_of
 from .errors import WorkerError
-from .segments import BATCH, NEVER, Batch, Segment, Walker, walk_segment
-from .sources import LocalFile, Location, Source, Stream, StrPath, opened
+from .segments import BATCH, NEVER, Batch, Segment, Walker, walk_segment, walk_segment_at
+from .sources import LocalFile, Source, Stream, StrPath, opened
 from .streams import scan_stream
 
 if TYPE_CHECKING:
@@ -221,22 +221,21 @@ class _Workers:
         self._plan = plan
         self._abandoned = False
         self._own = None
-        self._source: Source | Location = chain.source
         if executor is None:
             executor = self._own = ThreadPoolExecutor(max(plan.jobs, MOST_WAITING))
-        if not isinstance(executor, ThreadPoolExecutor):
-            self._source = chain.source.location()
         self._executor = executor
+        self._shares = isinstance(executor, ThreadPoolExecutor)  # this process's open files
 
     def submit(self, start: int) -> Future[Segment] | None:
         """Ask for a segment; None where the executor takes no more."""
         plan = self._plan
         stop = min(start + plan.segment_size, self._chain.source.size)
-        args = (self._source, start, stop, 4 * SEGMENT_RECORDS, plan.search, self._chain.block)
+        args = (start, stop, 4 * SEGMENT_RECORDS, plan.search, self._chain.block)
+        source = self._chain.source
         try:
-            if self._own is not None:
-                return self._own.submit(walk_segment, *args, lambda: self._abandoned)
-            return self._executor.submit(walk_segment, *args)
+            if self._shares:
+                return self._executor.submit(walk_segment, source, *args, lambda: self._abandoned)
+            return self._executor.submit(walk_segment_at, source.location(), *args)
         except RuntimeError:  # broken or shut down: the chain is then walked here
             return None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ._walk import WALKING, Walk, find_start
 from .errors import WorkerError
-from .sources import LocalFile, Location, Source
+from .sources import LocalFile, Place, Source
 
 BATCH = 8192  # records: their offsets and index lines fit into a processor's cache
 LOCAL_BLOCK = 1 << 17  # bytes; as large as the kernel's own, which says why
@@ -101,7 +101,7 @@ class Walker:
 
 
 def walk_segment(
-    source: Source | Location,
+    source: Source,
     start: int,
     stop: int,
     most: int,
@@ -112,7 +112,7 @@ def walk_segment(
     """Guess the first record of a segment and walk until its end is passed.
 
     Args:
-        source: the file, or where to open it.
+        source: the file.
         start: first byte, a multiple of 4.
         stop: byte behind the segment.
         most: records after which to stop, so that memory stays bounded.
@@ -120,19 +120,6 @@ def walk_segment(
         block: bytes of one read; None to suit the source.
         abandoned: asked from time to time; True to give up.
     """
-    if isinstance(source, Location):
-        try:
-            opened = source.open()
-        except OSError as error:
-            import platform
-
-            raise WorkerError(
-                f"a worker on {platform.node()} cannot open it: {error}",
-                path=source.path,
-                advice="give a path or URL that is the same file for every worker",
-            ) from error
-        with opened:
-            return walk_segment(opened, start, stop, most, search, block, abandoned)
     began, busy = time.perf_counter(), time.thread_time()
     offsets, sizes = array("q"), array("q")
     guess = guess_start(source, start, min(stop, start + search))
@@ -147,6 +134,28 @@ def walk_segment(
     wall = time.perf_counter() - began
     waiting = 1 - (time.thread_time() - busy) / wall if wall > 0 else 0.0
     return Segment(start, stop, offsets, sizes, walker.end, waiting)
+
+
+def walk_segment_at(
+    place: Place, start: int, stop: int, most: int, search: int, block: int | None = None
+) -> Segment:
+    """Open the file and do what `walk_segment` does, on whatever machine this runs.
+
+    Raises:
+        WorkerError: the file cannot be opened here, or is another one.
+    """
+    try:
+        opened = place.open()
+    except OSError as error:
+        import platform
+
+        raise WorkerError(
+            f"a worker on {platform.node()} cannot open it: {error}",
+            path=place.path,
+            advice="give a path or URL that is the same file for every worker",
+        ) from error
+    with opened as source:
+        return walk_segment(source, start, stop, most, search, block)
 
 
 def guess_start(source: Source, start: int, stop: int) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import select
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import BinaryIO, Protocol, cast
@@ -38,8 +39,28 @@ class Source(Readable, Protocol):
     def require_unchanged(self) -> None:
         """Raise `FileChangedError` if it was written to since it was opened."""
 
-    def location(self) -> Location:
+    def location(self) -> Place:
         """Return where another process finds it."""
+
+
+class Place(Protocol):
+    """Where another process, perhaps on another machine, finds a file. It pickles.
+
+    Attributes:
+        path: absolute path or URL.
+        size: bytes it should have.
+    """
+
+    @property
+    def path(self) -> str:
+        """Absolute path or URL."""
+
+    @property
+    def size(self) -> int:
+        """Bytes it should have."""
+
+    def open(self) -> AbstractContextManager[Source]:
+        """Open the file; it must be the one that was meant."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +101,10 @@ def opened(record: Source | Stream | StrPath | BinaryIO) -> Iterator[Source | St
     """
     if isinstance(record, (str, bytes, os.PathLike)):
         path = os.fsdecode(record)
-        if _is_pipe(path):
+        if is_url(path):
+            with _remote(path) as remote:
+                yield remote
+        elif _is_pipe(path):
             with open(path, "rb", buffering=0) as pipe:
                 yield Stream(pipe, path)
         else:
@@ -90,6 +114,28 @@ def opened(record: Source | Stream | StrPath | BinaryIO) -> Iterator[Source | St
         yield cast("Source | Stream", record)
     else:
         yield Stream(record, str(getattr(record, "name", "the stream")))
+
+
+def is_url(path: str) -> bool:
+    """Return whether `path` is a URL, or several joined as fsspec does.
+
+    >>> is_url("s3://bucket/a.rec"), is_url("simplecache::gs://bucket/a.rec"), is_url("/data/a.rec")
+    (True, True, False)
+    """
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://", path) is not None
+
+
+@contextmanager
+def _remote(url: str) -> Iterator[Source | Stream]:
+    from .remote import RemoteFile  # imports fsspec
+
+    with RemoteFile(url) as file:
+        if file.ranges:
+            yield file
+        else:  # a server that only gives all of it: one pass
+            with file.stream() as stream:
+                yield Stream(stream, url)
+            file.require_unchanged()
 
 
 def _is_pipe(path: str) -> bool:

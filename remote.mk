@@ -1,0 +1,28 @@
+# Files on servers: a real S3 server (moto), a real nginx, and a server that misbehaves on purpose.
+#   make remote    set them up, then run the tests in tests/remote
+
+.PHONY: remote
+remote: .envs/remote/installed .envs/remote/nginx
+	.envs/remote/bin/python -m pytest tests/remote
+
+# An environment of its own, so that the quick tests run without what the extra brings.
+.envs/remote/installed: remote.mk .venv/installed
+	test -x .envs/remote/bin/python || $(BIN)/python -m venv .envs/remote
+	.envs/remote/bin/python -m pip install --quiet --upgrade pip
+	rm -rf build
+	.envs/remote/bin/python -m pip install --quiet --group test --group remote
+	.envs/remote/bin/python -m pip install --quiet --force-reinstall --no-deps .
+	.envs/remote/bin/python -m pip install --quiet '.[remote]'
+	touch $@
+
+# nginx is the one thing here that pip cannot install.
+.envs/remote/nginx: | .envs/remote/installed
+	PATH="$$PATH:/usr/sbin:/usr/local/sbin"; \
+	command -v nginx > /dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y nginx-light; \
+	elif command -v apt-get > /dev/null && sudo -n true 2> /dev/null; then \
+		sudo apt-get update -qq && sudo apt-get install -qq -y nginx-light; \
+	fi > /dev/null; \
+	command -v nginx > /dev/null || { \
+		echo "nginx is not installed; install it, for instance: apt-get install nginx-light"; exit 1; }
+	touch $@
