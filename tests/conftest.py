@@ -34,3 +34,10 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 def folder_content(folder: Path) -> dict[str, bytes]:
     """All files in a folder, hidden ones too, with their bytes."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -21,6 +21,10 @@ def labelled(labels: list[float], identity: int, pixels: bytes = b"") -> bytes:
 SIX = b"".join(part(0, image(i, i, bytes([i]) * 12)) for i in range(6))
 SIX_INDEX = b"0\t0\n1\t44\n2\t88\n3\t132\n4\t176\n5\t220\n"
 
+# The same in two files; the index of each.
+A, B = SIX[:132], SIX[132:]
+THREE_INDEX = SIX_INDEX[: SIX_INDEX.index(b"3\t")]
+
 # A miniature InsightFace file: a file header, five images of two people, two identity records.
 FACE = b"".join(
     part(0, payload)

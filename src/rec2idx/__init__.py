@@ -24,8 +24,9 @@ from .segments import Batch
 
 if TYPE_CHECKING:
     from .combine import CombinedFile, CombinedSummary, combine_index
+    from .find import RepeatedFile, SkippedFile
     from .fresh import ensure_index
-    from .many import FileResult, ManySummary, RepeatedFile, SkippedFile, create_indexes
+    from .many import FileResult, ManySummary, create_indexes
 
 # Imported when they are asked for: a run over one small file takes less time than that.
 _LATER = {
@@ -33,8 +34,8 @@ _LATER = {
     "CombinedSummary": "combine",
     "FileResult": "many",
     "ManySummary": "many",
-    "RepeatedFile": "many",
-    "SkippedFile": "many",
+    "RepeatedFile": "find",
+    "SkippedFile": "find",
     "combine_index": "combine",
     "create_indexes": "many",
     "ensure_index": "fresh",

@@ -6,23 +6,23 @@ import errno
 import os
 import time
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager
+from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ._walk import format_lines
-from .errors import EmptyFileError, FileChangedError, UnsafeTargetError
-from .many import Together
-from .progress import Report
-from .safety import require_safe_target
+from .concurrency import ahead, files_at_once, in_parallel, walkers
+from .errors import EmptyFileError, FileChangedError
+from .progress import Report, Together
+from .safety import require_other, require_replaceable
 from .scan import scan
 from .segments import BATCH, Batch
 from .sinks import Sink, new_file
 from .sources import Source, Stream, StrPath, opened
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from .sources import Place
 
 
@@ -161,55 +161,62 @@ def combine_index(
     paths = [os.fsdecode(record) for record in records]
     if not paths:
         raise ValueError("no record files were given")
-    places = [_survey(path, target) for path in paths]
-    total = sum(place.size for place in places)
-    if total == 0:
+    at_once = files_at_once(paths, jobs, executor)
+    places = in_parallel(lambda path: _survey(path, target), paths, at_once)
+    require_replaceable(target)
+    full = [place for place in zip(paths, places, strict=True) if place[1].size > 0]
+    if not full:
         raise EmptyFileError(
             "no file has any record, and loaders refuse an empty index",
             path=paths[0] if len(paths) == 1 else None,
             advice="check whether they were written or copied to the end",
         )
-    together = Together(progress, total)
-    files: list[CombinedFile] = []
-    first = offset = 0
-    together.show(0, 0)
+    together = Together(progress, sum(place.size for _, place in full))
+    together.show()
     with new_file(target) as sink:
-        for path, place in zip(paths, places, strict=True):
-            if place.size == 0:
-                continue
-            with _the_same(path, place) as source:
-                batches = scan(source, jobs=jobs, executor=executor)
-                count = _append(sink, batches, first, offset, together)
-            together.next_file(count, place.size)
-            files.append(CombinedFile(path, count, place.size, first, offset))
-            first, offset = first + count, offset + place.size
+        with walkers(executor, at_once) as shared:
+            files = _write(sink, full, at_once, jobs, shared, together)
         # The offsets behind a file are wrong if it grew while those after it were read.
-        for path, place in zip(paths, places, strict=True):
-            with _the_same(path, place):
-                pass
+        in_parallel(lambda item: _require_same(*item), zip(paths, places, strict=True), at_once)
     left_out = [path for path, place in zip(paths, places, strict=True) if place.size == 0]
     return CombinedSummary(target, tuple(files), tuple(left_out), time.perf_counter() - began)
 
 
+def _write(
+    sink: Sink,
+    full: list[tuple[str, Place]],
+    at_once: int,
+    jobs: int | None,
+    executor: Executor | None,
+    together: Together,
+) -> list[CombinedFile]:
+    """Write the lines of all files, in order, while those to come are already walked."""
+
+    def batches(path: str, place: Place) -> Generator[Batch, None, None]:
+        with _the_same(path, place) as source:
+            yield from scan(source, jobs=jobs, executor=executor)
+
+    files: list[CombinedFile] = []
+    first = offset = 0
+    makers = [partial(batches, *item) for item in full]
+    with ahead(makers, at_once) as walked:
+        for (path, place), found in zip(full, walked, strict=True):
+            count = _append(sink, found, first, offset, together)
+            files.append(CombinedFile(path, count, place.size, first, offset))
+            first, offset = first + count, offset + place.size
+    return files
+
+
 def _survey(path: str, target: str) -> Place:
-    """Return what the file is now; refuse a target that it is, or that nothing should replace."""
+    """Return what the file is now; refuse a target that is this very file."""
     with _opened(path) as source:
-        require_safe_target(source, target)
-        place = source.location()
-    if place.size == 0 and _is_same(path, target):  # which nobody could tell by what is in it
-        raise UnsafeTargetError(
-            f"the index would replace the record file {path} itself",
-            path=target,
-            advice="give the index another name",
-        )
-    return place
+        require_other(source, target)
+        return source.location()
 
 
-def _is_same(path: str, target: str) -> bool:
-    try:
-        return os.path.samefile(path, target)
-    except OSError:  # the target need not exist, and neither need be local
-        return path == target
+def _require_same(path: str, place: Place) -> None:
+    with _the_same(path, place):
+        pass
 
 
 @contextmanager
@@ -235,20 +242,14 @@ def _opened(path: str) -> Iterator[Source]:
         yield source
 
 
-def _append(
-    sink: Sink,
-    batches: Generator[Batch, None, None],
-    first: int,
-    base: int,
-    together: Together,
-) -> int:
+def _append(sink: Sink, batches: Iterator[Batch], first: int, base: int, together: Together) -> int:
     """Write the lines of a file whose first byte has the offset `base`; return how many."""
-    count = 0
-    with closing(batches):
-        for batch in batches:
-            for start in range(0, len(batch), BATCH):
-                lines = format_lines(batch.offsets, first + count, start, start + BATCH, base)
-                sink.write(lines)
-            count += len(batch)
-            together.show(count, batch.stop)
+    count = stop = 0
+    part = together.part()
+    for batch in batches:
+        for start in range(0, len(batch), BATCH):
+            sink.write(format_lines(batch.offsets, first + count, start, start + BATCH, base))
+        count, stop = count + len(batch), batch.stop
+        part.set(count, stop)
+    together.finish(part, count, stop)
     return count

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,7 +17,7 @@ from .safety import require_other_file, require_safe_target
 from .scan import scan
 from .segments import BATCH, Batch
 from .sinks import Sink, Writer, new_file
-from .sources import Source, Stream, StrPath, is_url, opened
+from .sources import Source, Stream, StrPath, opened
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -46,8 +47,13 @@ def default_index_path(record: StrPath) -> str:
 
     >>> default_index_path("data/train.rec"), default_index_path("data.v2/train")
     ('data/train.idx', 'data.v2/train.idx')
+    >>> default_index_path("https://example.org/train.rec?version=1.2")
+    'https://example.org/train.idx'
     """
-    return os.path.splitext(os.fsdecode(record))[0] + ".idx"
+    path = os.fsdecode(record)
+    if re.match("https?://", path):  # elsewhere ? and # may be in a name
+        path = re.split("[?#]", path, maxsplit=1)[0]
+    return os.path.splitext(path)[0] + ".idx"
 
 
 def create_index(
@@ -128,21 +134,13 @@ def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Si
     if isinstance(index, (str, bytes, os.PathLike)):
         path = os.fsdecode(index)
         require_safe_target(source, path)
-        with _file_at(path) as sink:
+        with new_file(path) as sink:
             yield sink, path
     else:
         name = str(getattr(index, "name", "the stream"))
         sink = index if isinstance(index, Sink) else Sink(index, name)
         require_other_file(source, sink)
         yield sink, sink.name
-
-
-def _file_at(path: str) -> AbstractContextManager[Sink]:
-    if is_url(path):
-        from .remote import new_remote_file  # imports fsspec
-
-        return new_remote_file(path)
-    return new_file(path)
 
 
 def _lines(batch: Batch, key_type: KeyType) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 
 from .errors import RemoteError
 from .faults import NO_BUCKET, attempt, changed
-from .sinks import Sink, new_file
+from .sinks import Sink, new_local_file
 from .storage import HTTP, connect, facts_of, find, pinned, protocols_of, tries
 
 HEAD_SIZE = 4096
@@ -267,6 +267,28 @@ def head(url: str) -> bytes | None:
         return None
 
 
+def files_below(url: str) -> dict[str, int | None] | None:
+    """Return the files in a folder and in those in it; None if `url` is no folder.
+
+    Returns:
+        Their names, seen from the folder, with the bytes in each; None where that is not said.
+
+    Raises what `RemoteFile` raises.
+    """
+    system, name, info = find(url)
+    web = bool(protocols_of(system) & HTTP)
+    # To a web server a folder is a page, whose links are what is in it.
+    if not (url.endswith("/") if web else info.get("type") == "directory"):
+        return None
+    inside = attempt(lambda: system.find(name, detail=True), url, tries(system))
+    top = name.rstrip("/") + "/"
+    return {
+        path.removeprefix(top): facts.get("size")
+        for path, facts in inside.items()
+        if path.startswith(top)
+    }
+
+
 @contextlib.contextmanager
 def new_remote_file(url: str) -> Iterator[Sink]:
     """Give a `Sink` whose bytes stand at `url` once the block ends without an error.
@@ -284,7 +306,7 @@ def new_remote_file(url: str) -> Iterator[Sink]:
     system, name = attempt(lambda: connect(url), url)
     protocols = protocols_of(system)
     if "file" in protocols:
-        with new_file(name) as sink:
+        with new_local_file(name) as sink:
             yield sink
         return
     _require_writable(url, system, name)

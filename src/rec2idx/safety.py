@@ -19,9 +19,37 @@ def require_safe_target(source: Source | Stream, path: str) -> None:
         path: where the index is to go.
 
     Raises:
-        UnsafeTargetError: the record file itself stands there, under whatever name or link; or
-            another RecordIO file; or something that neither is an index nor is named like one; or
-            an archive, an image or the like, even where it is named like an index.
+        UnsafeTargetError: as `require_other` and `require_replaceable`.
+    """
+    require_other(source, path)
+    require_replaceable(path)
+
+
+def require_other(source: Source | Stream, path: str) -> None:
+    """Refuse an index path that is the record file, under whatever name or link.
+
+    One that does not begin like RecordIO passes: what it is instead is said where it is read.
+
+    Raises:
+        UnsafeTargetError: it is.
+    """
+    if is_url(path):
+        if source.path == path:
+            raise _itself(source, path)
+    elif os.path.isfile(path):
+        with LocalFile(path) as existing:
+            head = existing.read(0, len(MAGIC_BYTES))
+        if not head or head == MAGIC_BYTES:
+            _require_other(source, os.stat(path), path)
+
+
+def require_replaceable(path: str) -> None:
+    """Refuse an index path where something stands that nobody wants to lose.
+
+    Raises:
+        UnsafeTargetError: a RecordIO file stands there; or something that neither is an index nor
+            is named like one; or an archive, an image or the like, even where it is named like an
+            index.
     """
     if is_url(path):
         from .remote import head as head_of
@@ -31,13 +59,10 @@ def require_safe_target(source: Source | Stream, path: str) -> None:
         return
     if not os.path.isfile(path):
         return
-    if source.size == 0:  # it does not begin like RecordIO, and is to stay all the same
-        _require_other(source, os.stat(path), path)
     with LocalFile(path) as existing:
         head = existing.read(0, HEAD_SIZE)
         size = existing.size
     if head.startswith(MAGIC_BYTES):
-        _require_other(source, os.stat(path), path)
         raise _swapped(path)
     thing = looks_like(head, size)
     named = os.path.realpath(path).endswith(".idx")
@@ -68,8 +93,12 @@ def require_other_file(source: Source | Stream, sink: Sink) -> None:
 
 def _require_other(source: Source | Stream, status: os.stat_result, name: str) -> None:
     if isinstance(source, (LocalFile, Stream)) and source.is_same_file(status):
-        raise UnsafeTargetError(
-            f"the index would replace the record file {source.path} itself",
-            path=name,
-            advice="give the index another name",
-        )
+        raise _itself(source, name)
+
+
+def _itself(source: Source | Stream, name: str) -> UnsafeTargetError:
+    return UnsafeTargetError(
+        f"the index would replace the record file {source.path} itself",
+        path=name,
+        advice="give the index another name",
+    )

@@ -9,38 +9,27 @@ the result is always that of one walk from the first byte; a guess only decides 
 
 from __future__ import annotations
 
-import os
 import time
 from array import array
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from . import _walk
 from .damage import error_of
-from .errors import WorkerError
-from .segments import BATCH, NEVER, Batch, Segment, Walker, walk_segment, walk_segment_at
-from .sources import LocalFile, Source, Stream, StrPath, opened
+from .segments import BATCH, NEVER, Batch, Segment, Walker
+from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
+from .workers import SEGMENT_BYTES, Plan, Workers, is_elsewhere
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
-# A segment should hold so many records that starting it costs nothing beside walking it, and so few
-# that many of them fit into memory: 16 bytes a record are kept.
-SEGMENT_RECORDS = 1 << 16
-SEGMENT_BYTES = 1 << 26
 # Before a file is cut into segments, so many bytes of it are walked, for so many seconds, to see
 # what is in it; and it is not cut where the rest takes no longer than threads take to start.
 FIRST_BYTES = 1 << 20
 LOOK = 0.005
 WORTH = 0.05
-FEW_RECORDS = 256  # a segment has at least so many, or searching for its start costs too much
-# Segments under way at once where waiting for storage is what takes the time.
-MOST_WAITING = 32
-REMOTE_JOBS = 16
-LARGE = 1 << 15  # bytes a record, from which single headers are read where storage is slow
 
 
 def scan(
@@ -86,12 +75,35 @@ def scan(
         if jobs == 1 and executor is None:
             yield from chain.walk_on()
         else:
-            seconds = yield from _look(chain, min(segment_size or FIRST_BYTES, FIRST_BYTES))
-            if segment_size is None and executor is None and seconds < WORTH:
-                yield from chain.walk_on()
-            elif not chain.ended:
-                yield from _in_parallel(chain, _Plan(chain, jobs, segment_size), executor)
+            yield from _share(chain, jobs, executor, segment_size)
         source.require_unchanged()
+
+
+def _share(
+    chain: _Chain, jobs: int | None, executor: Executor | None, segment_size: int | None
+) -> Iterator[Batch]:
+    """Walk the file together with others, as far as that is worth it."""
+    source = chain.source
+    elsewhere = is_elsewhere(executor)
+    if segment_size is None and elsewhere and source.size <= SEGMENT_BYTES:
+        segment_size = max(source.size, 4)  # so that others do even the first look
+    else:
+        seconds = yield from _look(chain, min(segment_size or FIRST_BYTES, FIRST_BYTES))
+        if segment_size is None and not elsewhere and seconds < WORTH:
+            yield from chain.walk_on()
+    if chain.ended:
+        return
+    mean = chain.position // max(chain.count, 1)
+    plan = Plan(source, chain.position, mean, jobs, segment_size, elsewhere)
+    if not elsewhere and source.size - chain.position <= plan.segment_size:
+        yield from chain.walk_on()
+        return
+    with Workers(source, chain.block, plan, executor) as workers:
+        for segment in workers.segments(chain.position):
+            yield from chain.join(segment)
+            if chain.ended:
+                return
+    yield from chain.walk_on()
 
 
 def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
@@ -160,102 +172,3 @@ class _Chain:
             return False
         at = bisect_left(segment.offsets, self.position)
         return at < len(segment.offsets) and segment.offsets[at] == self.position
-
-
-class _Plan:
-    """How the rest of a file is cut into segments, and how many are under way at once."""
-
-    def __init__(self, chain: _Chain, jobs: int | None, segment_size: int | None) -> None:
-        self.mean = chain.position // max(chain.count, 1)  # bytes a record
-        if segment_size is None:
-            segment_size = min(SEGMENT_RECORDS * self.mean, SEGMENT_BYTES)
-            segment_size = max(segment_size, FEW_RECORDS * self.mean)
-        self.segment_size = (segment_size + 3) & ~3
-        self.local = isinstance(chain.source, LocalFile)
-        self.fixed = jobs is not None
-        self.jobs = jobs or (_cores() if self.local else REMOTE_JOBS)
-        self.search = max(4 * self.mean, 1 << 16)
-
-    def learn(self, segment: Segment) -> None:
-        """Have more segments under way where each of them waits for storage, header by header."""
-        if self.local and not self.fixed and self.mean >= LARGE and segment.waiting > 0.5:
-            self.jobs = min(2 * self.jobs, MOST_WAITING)
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS
-        return os.cpu_count() or 1
-
-
-def _in_parallel(chain: _Chain, plan: _Plan, executor: Executor | None) -> Iterator[Batch]:
-    """Have the rest of the file walked in segments, and join them."""
-    size = chain.source.size
-    if executor is None and size - chain.position <= plan.segment_size:
-        yield from chain.walk_on()
-        return
-    starts = iter(range(chain.position, size, plan.segment_size))
-    with _Workers(chain, plan, executor) as workers:
-        pending: deque[tuple[int, Future[Segment] | None]] = deque()
-        while not chain.ended:
-            # One more than can be walked, so that nobody waits while the result is written.
-            while len(pending) <= plan.jobs and (start := next(starts, None)) is not None:
-                pending.append((start, workers.submit(start)))
-            if not pending:
-                yield from chain.walk_on()
-                break
-            start, future = pending.popleft()
-            segment = workers.result(future, start)
-            plan.learn(segment)
-            yield from chain.join(segment)
-
-
-class _Workers:
-    """Who walks the segments: threads of this process, or somebody else's executor."""
-
-    def __init__(self, chain: _Chain, plan: _Plan, executor: Executor | None) -> None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        self._chain = chain
-        self._plan = plan
-        self._abandoned = False
-        self._own = None
-        if executor is None:
-            executor = self._own = ThreadPoolExecutor(max(plan.jobs, MOST_WAITING))
-        self._executor = executor
-        self._shares = isinstance(executor, ThreadPoolExecutor)  # this process's open files
-
-    def submit(self, start: int) -> Future[Segment] | None:
-        """Ask for a segment; None where the executor takes no more."""
-        plan = self._plan
-        stop = min(start + plan.segment_size, self._chain.source.size)
-        args = (start, stop, 4 * SEGMENT_RECORDS, plan.search, self._chain.block)
-        source = self._chain.source
-        try:
-            if self._shares:
-                return self._executor.submit(walk_segment, source, *args, lambda: self._abandoned)
-            return self._executor.submit(walk_segment_at, source.location(), *args)
-        except RuntimeError:  # broken or shut down: the chain is then walked here
-            return None
-
-    def result(self, future: Future[Segment] | None, start: int) -> Segment:
-        """Return a segment. Where its worker failed it is empty, and the chain is walked here."""
-        stop = min(start + self._plan.segment_size, self._chain.source.size)
-        if future is not None:
-            try:
-                return future.result()
-            except WorkerError:
-                raise
-            except Exception:
-                # A worker died, or met a fault that concerns us only if the chain gets there.
-                pass
-        return Segment(start, stop, array("q"), array("q"), start)
-
-    def __enter__(self) -> _Workers:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._abandoned = True
-        if self._own is not None:
-            self._own.shutdown(wait=True, cancel_futures=True)

@@ -62,17 +62,42 @@ class Segment:
     waiting: float = 0.0
 
 
+@dataclass(frozen=True)
+class Search:
+    """How the first record of a segment is looked for.
+
+    Attributes:
+        within: bytes to look through.
+        step: bytes to read at once.
+    """
+
+    within: int
+    step: int = GUESS_BLOCK
+
+
+def reads_headers(jump: int) -> bool:
+    """Return whether to ask a storage for single headers where they lie so many bytes apart."""
+    return jump >= REMOTE_BLOCK // 2
+
+
 class Walker:
     """Walks on from a record's start in any source that can be read at any position."""
 
-    def __init__(self, source: Source, start: int, stop: int = NEVER, block: int | None = None):
+    def __init__(
+        self,
+        source: Source,
+        start: int,
+        stop: int = NEVER,
+        block: int | None = None,
+        data: bytes = b"",
+    ):
         self._source = source
         self._local = isinstance(source, LocalFile)
         self._block = block or (LOCAL_BLOCK if self._local else REMOTE_BLOCK)
         size = source.size
         self.walk = Walk(start, size, self._block if self._local else 8, min(stop, NEVER))
         self._limit = min(stop, size)
-        self._data = b""
+        self._data = data  # the bytes from `start` on, as far as they are known
         self._at = start
 
     @property
@@ -105,7 +130,7 @@ def walk_segment(
     start: int,
     stop: int,
     most: int,
-    search: int,
+    search: Search,
     block: int | None = None,
     abandoned: Callable[[], bool] = bool,
 ) -> Segment:
@@ -116,16 +141,16 @@ def walk_segment(
         start: first byte, a multiple of 4.
         stop: byte behind the segment.
         most: records after which to stop, so that memory stays bounded.
-        search: bytes in which to look for a record's start.
+        search: how to look for a record's start.
         block: bytes of one read; None to suit the source.
         abandoned: asked from time to time; True to give up.
     """
     began, busy = time.perf_counter(), time.thread_time()
     offsets, sizes = array("q"), array("q")
-    guess = guess_start(source, start, min(stop, start + search))
+    guess, data = guess_start(source, start, stop, search)
     if guess < 0:
         return Segment(start, stop, offsets, sizes, start)
-    walker = Walker(source, guess, stop, block)
+    walker = Walker(source, guess, stop, block, data)
     while walker.walk.status == WALKING and len(offsets) < most and not abandoned():
         found = walker.records(most - len(offsets))
         # Mostly one call does it all, and nothing is copied.
@@ -137,7 +162,7 @@ def walk_segment(
 
 
 def walk_segment_at(
-    place: Place, start: int, stop: int, most: int, search: int, block: int | None = None
+    place: Place, start: int, stop: int, most: int, search: Search, block: int | None = None
 ) -> Segment:
     """Open the file and do what `walk_segment` does, on whatever machine this runs.
 
@@ -158,16 +183,21 @@ def walk_segment_at(
         return walk_segment(source, start, stop, most, search, block)
 
 
-def guess_start(source: Source, start: int, stop: int) -> int:
-    """Return the first place in [start, stop) where a record seems to start, or -1."""
-    at = start
+def guess_start(source: Source, start: int, stop: int, search: Search) -> tuple[int, bytes]:
+    """Return the first place in [start, stop) where a record seems to start, or -1.
+
+    Returns:
+        That place, and the bytes from there on that were read in search of it.
+    """
+    at, stop = start, min(stop, start + search.within)
+    step = search.step & ~3 or 4
     while at < stop:
         # Seven bytes more, so that a header which begins before `stop` is seen whole.
-        data = source.read(at, min(GUESS_BLOCK, stop - at) + 7)
+        data = source.read(at, min(step, stop - at) + 7)
         guess = find_start(data, at)
         if guess >= 0:
-            return guess if guess < stop else -1
-        if len(data) < GUESS_BLOCK:
-            return -1
-        at += GUESS_BLOCK
-    return -1
+            return (guess, data[guess - at :]) if guess < stop else (-1, b"")
+        if len(data) < step:
+            break
+        at += step
+    return -1, b""

@@ -8,8 +8,11 @@ import os
 import select
 import stat
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from io import FileIO
 from typing import Protocol
+
+from .sources import is_url
 
 
 class Writer(Protocol):
@@ -51,8 +54,20 @@ class Sink:
                     view = view[taken:]
 
 
+def new_file(path: str) -> AbstractContextManager[Sink]:
+    """Give a `Sink` whose bytes stand at a path or URL once the block ends without an error.
+
+    What else it does, and raises, depends on where that is.
+    """
+    if is_url(path):
+        from .remote import new_remote_file  # imports fsspec
+
+        return new_remote_file(path)
+    return new_local_file(path)
+
+
 @contextlib.contextmanager
-def new_file(path: str) -> Iterator[Sink]:
+def new_local_file(path: str) -> Iterator[Sink]:
     """Give a `Sink` whose bytes stand at `path` once the block ends without an error.
 
     Until then what was there stays as it was; if the block fails, it stays for good and nothing

@@ -91,10 +91,10 @@ def test_index_beside_the_record_in_a_bucket(s3, run):
 def test_a_record_in_a_bucket_is_not_replaced(s3, run):
     url = s3.put("safe", "six.rec", SIX)
     other = s3.put("safe", "other.rec", part(0, b"other"))
-    for target in (url, other):
+    for target, what in ((url, f"the record file {url} itself"), (other, "a RecordIO file")):
         done = run(url, target)
         assert done.returncode == 1
-        assert "the index would replace a RecordIO file" in done.stderr
+        assert f"the index would replace {what}; " in done.stderr
     assert s3.get("safe", "six.rec") == SIX
     assert s3.get("safe", "other.rec") == part(0, b"other")
 

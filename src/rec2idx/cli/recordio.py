@@ -8,7 +8,8 @@ import sys
 from .._version import __version__
 from ..combine import CombinedSummary, combine_index
 from ..errors import RecordIOError
-from ..many import FoundFiles, ManySummary, create_indexes, find_records
+from ..find import FoundFiles, find_records
+from ..many import ManySummary, create_indexes
 from .arguments import Parser, positive
 from .command import DONE, FAILED, INTERRUPTED, USAGE, abandon_stdout
 from .interrupts import Interrupted, interruptible
@@ -129,9 +130,8 @@ def _combined(args: argparse.Namespace) -> int:
     if args.recursive:
         found = find_records(paths, recursive=True)
         _say_passed_over(found)
-        for folder in found.failed:
-            if folder.error is not None:
-                raise folder.error
+        for folder in found.unread:
+            raise folder.error
         paths = [file.path for file in found.files]
         if not paths:
             _say(f"{', '.join(args.records)}: no RecordIO file there")
