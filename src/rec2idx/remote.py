@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, cast
 from .errors import RemoteError
 from .faults import NO_BUCKET, attempt, changed
 from .sinks import Sink, new_local_file
-from .storage import HTTP, connect, facts_of, find, pinned, protocols_of, tries
+from .storage import HTTP, connect, facts_of, find, modified, pinned, protocols_of, tries
 
 HEAD_SIZE = 4096
 PROBE = 64  # bytes asked for to see whether a server knows ranges
@@ -69,6 +69,7 @@ class RemoteFile:
     Attributes:
         path: the URL, as it was given.
         size: bytes in the object when it was opened; -1 where the server does not say.
+        modified: when it was last changed, in nanoseconds since 1970; None if that is not known.
         ranges: whether any bytes of it can be asked for; if not, there is only `stream`.
 
     Raises:
@@ -86,6 +87,7 @@ class RemoteFile:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
         size = info.get("size")
         self.size = -1 if size is None else int(size)
+        self.modified = modified(info)
         self._marks = _marks(info)
         self._http = bool(protocols_of(system) & HTTP)
         self._storage = system  # tells of any version of the object; `_system` reads but this one

@@ -36,6 +36,10 @@ class Readable(Protocol):
 class Source(Readable, Protocol):
     """Bytes that can be read at any position, by many threads at once."""
 
+    @property
+    def modified(self) -> int | None:
+        """When it was last changed, in nanoseconds since 1970; None if that is not known."""
+
     def require_unchanged(self) -> None:
         """Raise `FileChangedError` if it was written to since it was opened."""
 
@@ -181,6 +185,11 @@ class LocalFile:
             offset += len(piece)
             length -= len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    @property
+    def modified(self) -> int:
+        """When it was last changed, in nanoseconds since 1970."""
+        return self._opened.st_mtime_ns
 
     def require_unchanged(self) -> None:
         """Raise `FileChangedError` if the file was written to since it was opened."""

@@ -7,6 +7,8 @@ files do not wait for them.
 from __future__ import annotations
 
 import functools
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 from .errors import CredentialsError, RemoteError
@@ -115,6 +117,44 @@ def facts_of(system: Any, name: str) -> dict[str, Any]:
     """Return what the storage says of an object now, not what it said before."""
     system.invalidate_cache(name)
     return cast("dict[str, Any]", system.info(name))
+
+
+# What storages call the time of the last change.
+_TIMES = (
+    "LastModified", "Last-Modified", "last_modified", "updated", "mtime", "modificationTime",
+    "modified", "created",
+)  # fmt: skip
+
+
+def modified(info: dict[str, Any]) -> int | None:
+    """Return when an object was last changed, in nanoseconds since 1970; None if not known.
+
+    >>> modified({"LastModified": "Thu, 01 Jan 1970 00:00:02 GMT"}), modified({"size": 5})
+    (2000000000, None)
+    """
+    for key in _TIMES:
+        if info.get(key):
+            seconds = _seconds(info[key])
+            return None if seconds is None else round(seconds * 1e9)
+    return None
+
+
+def _seconds(moment: Any) -> float | None:
+    """Return a time, in whatever form a storage gives it, as seconds since 1970."""
+    if isinstance(moment, (int, float)):
+        return moment
+    if isinstance(moment, str):
+        for parse in (parsedate_to_datetime, _parse_iso):
+            try:
+                return parse(moment).timestamp()
+            except ValueError:
+                pass
+        return None
+    return moment.timestamp() if isinstance(moment, datetime) else None
+
+
+def _parse_iso(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))  # as Python 3.10 wants it
 
 
 def pinned(system: Any, info: dict[str, Any]) -> Any:

@@ -32,7 +32,7 @@ http {{
     gzip_min_length 1;
     server {{
         listen 127.0.0.1:{port};
-        location / {{ root {folder}; }}
+        location / {{ root {folder}; autoindex on; }}
         location /moved/ {{ rewrite ^/moved/(.*)$ /$1 redirect; }}
         location /private/ {{ return 403; }}
     }}

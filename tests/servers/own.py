@@ -70,7 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, {}, b"")
             return
         data, manners = found
-        time.sleep(manners.delay)
+        with self.server.under_way():
+            time.sleep(manners.delay)
         if self.server.takes(manners, "failures"):
             self._send(manners.status, {}, b"no")
             return
@@ -136,6 +137,7 @@ class OwnServer(ThreadingHTTPServer):
         url: where it answers, with a slash at the end.
         files: what it serves: by name, the bytes and how they are served.
         traffic: what it was asked for.
+        most_at_once: most requests that it was about to answer at the same time.
     """
 
     daemon_threads = True
@@ -147,6 +149,18 @@ class OwnServer(ThreadingHTTPServer):
         self.files: dict[str, tuple[bytes, Manners]] = {}
         self.traffic = Traffic()
         self.lock = threading.Lock()
+        self.most_at_once = 0
+        self._at_once = 0
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Count a request that is about to be answered."""
+        with self.lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        yield
+        with self.lock:
+            self._at_once -= 1
 
     def put(self, name: str, data: bytes, manners: Manners | None = None) -> str:
         """Serve `data`; returns the URL."""
