@@ -19,7 +19,7 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m pytest
 
-check: lint types test sanitize versions peers remote
+check: lint types test sanitize versions peers remote cluster
 
 format: .venv/installed
 	$(BIN)/ruff format .

@@ -242,7 +242,7 @@ def test_a_small_disk_that_is_full(six, run):
 def test_standard_output_that_is_a_full_disk(six, run):
     with open("/dev/full", "w") as full:
         done = run("six.rec", stdout=full, capture_output=False, stderr=subprocess.PIPE)
-    assert fails(done, "cannot write progress to standard output: No space left on device")
+    assert fails(done, "cannot write to standard output: No space left on device")
     assert folder_content(six.parent) == {"six.rec": SIX}
 
 
@@ -253,13 +253,13 @@ def test_standard_output_closed_by_its_reader(six, run):
     os.close(reader)
     done = run("six.rec", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
     os.close(writer)
-    assert fails(done, "cannot write progress to standard output: Broken pipe; -q prints none")
+    assert fails(done, "cannot write to standard output: Broken pipe; -q prints nothing there")
     assert os.listdir(six.parent) == ["six.rec"]
 
 
 def test_standard_output_closed_from_the_start(six, run):
     done = run("six.rec", preexec_fn=lambda: os.close(1))
-    assert fails(done, "cannot write progress to standard output: it is closed")
+    assert fails(done, "cannot write to standard output: it is closed")
     assert os.listdir(six.parent) == ["six.rec"]
     done = run("six.rec", "-q", preexec_fn=lambda: os.close(1))
     assert (done.returncode, done.stderr) == (0, "")

@@ -190,7 +190,9 @@ def test_names_that_standard_output_has_no_characters_for(folder, index, locale)
 def test_standard_output_that_is_closed(folder, index):
     done = index("--combine", "all.idx", "a.rec", preexec_fn=lambda: os.close(1))
     assert done.returncode == 1
-    assert said(done)[-1] == "cannot write to standard output: it is closed"
+    assert (
+        said(done)[-1] == "cannot write to standard output: it is closed; -q prints nothing there"
+    )
     with open("/dev/full", "w") as full:
         done = index(
             *("--combine", "all.idx", "a.rec"),
@@ -199,7 +201,10 @@ def test_standard_output_that_is_closed(folder, index):
             stderr=subprocess.PIPE,
         )
     assert done.returncode == 1
-    assert said(done)[-1] == "cannot write to standard output: No space left on device"
+    assert (
+        said(done)[-1]
+        == "cannot write to standard output: No space left on device; -q prints nothing there"
+    )
     assert indexes(folder) == {"all.idx": THREE_INDEX}
 
 
@@ -222,7 +227,7 @@ def test_an_interrupted_run_leaves_whole_indexes_only(folder, combine):
     process.send_signal(signal.SIGTERM)
     printed, errors = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "")
-    assert errors == "recordio: interrupted by SIGTERM; every index that is there is whole\n"
+    assert errors == "recordio: interrupted by SIGTERM; no unfinished index was left\n"
     assert indexes(folder) == ({} if combine else {"a.idx": THREE_INDEX})
 
 
@@ -290,3 +295,12 @@ def test_wrong_usage(folder, wrong):
     assert done.returncode == 2
     assert done.stderr.startswith("usage: recordio ")
     assert indexes(folder) == {}
+
+
+def test_a_cluster_needs_a_package(folder, index):
+    """One of that name which cannot be imported stands for one that is not there."""
+    (folder / "distributed.py").write_text("raise ImportError")
+    done = index("a.rec", "--dask", "10.0.0.1:8786", env={**os.environ, "PYTHONPATH": str(folder)})
+    assert done.returncode == 1
+    assert said(done) == ["the package distributed is not installed; pip install 'rec2idx[dask]'"]
+    assert not (folder / "a.idx").exists()

@@ -143,7 +143,7 @@ class Workers:
             if self._elsewhere:
                 return self._executor.submit(walk_segment_at, self._source.location(), *args)
             return self._executor.submit(walk_segment, self._source, *args, lambda: self._abandoned)
-        except RuntimeError:  # broken or shut down: the chain is then walked here
+        except Exception:  # broken or shut down, each in its own way: the chain is walked here
             return None
 
     def _result(self, start: int, stop: int, future: Future[Segment] | None) -> Segment:
@@ -153,12 +153,10 @@ class Workers:
                 return future.result()
             except WorkerError:
                 raise
-            except (ImportError, AttributeError, TypeError) as error:
-                if self._elsewhere:
-                    raise _stranger(error, self._source.path) from error
-            except Exception:
+            except Exception as error:
                 # A worker died, or met a fault that concerns us only if the chain gets there.
-                pass
+                if self._elsewhere:
+                    _require_same_version(error, self._source.path)
         return Segment(start, stop, array("q"), array("q"), start)
 
     def __enter__(self) -> Workers:
@@ -175,9 +173,13 @@ class Workers:
             wait(left)  # they read from a file that is about to be closed
 
 
-def _stranger(error: Exception, path: str) -> WorkerError:
-    return WorkerError(
-        f"a worker cannot run this version of rec2idx: {error}",
-        path=path,
-        advice="install the same version where the workers run",
-    )
+def _require_same_version(error: BaseException | None, path: str) -> None:
+    """Raise `WorkerError` if a worker failed since it lacks this package, or has an older one."""
+    while error is not None:
+        if isinstance(error, (ImportError, AttributeError, TypeError)):
+            raise WorkerError(
+                f"where the workers run, this version of rec2idx cannot: {error}",
+                path=path,
+                advice="install the same version there, and where their scheduler runs",
+            )
+        error = error.__cause__ or error.__context__

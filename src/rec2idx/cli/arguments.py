@@ -50,13 +50,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         nargs="?",
         help="the index to write (default: RECORD with the suffix .idx); - is standard output",
     )
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="parts of the file to walk at once (default: what suits machine and storage)",
-    )
+    add_workers(parser, "parts of the file to walk at once")
     parser.add_argument(
         "--progress",
         choices=PROGRESS,
@@ -70,6 +64,22 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if args.record == "-" and args.index is None:
         parser.error("where RECORD is standard input, INDEX must be given")
     return args
+
+
+def add_workers(parser: argparse.ArgumentParser, jobs: str) -> None:
+    """Add the options that say who walks the files; `jobs` says what there are several of."""
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help=f"{jobs} (default: what suits machine and storage)",
+    )
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="have the Dask cluster with this scheduler walk them",
+    )
 
 
 def positive(text: str) -> int:

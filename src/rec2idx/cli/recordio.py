@@ -7,14 +7,12 @@ import sys
 
 from .._version import __version__
 from ..combine import CombinedSummary, combine_index
-from ..errors import RecordIOError
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
-from .arguments import Parser, positive
-from .command import DONE, FAILED, INTERRUPTED, USAGE, abandon_stdout
-from .interrupts import Interrupted, interruptible
+from .arguments import Parser, add_workers
 from .messages import count, describe, say
 from .progress import StdoutError, progress_report
+from .run import DONE, FAILED, executor, run
 
 EXAMPLES = """\
 examples:
@@ -25,24 +23,7 @@ examples:
 
 def main() -> int:
     """Run the command with the arguments of the process; return its exit status."""
-    try:
-        args = parse_args()
-    except SystemExit as stop:  # argparse has said what there is to say
-        return stop.code if isinstance(stop.code, int) else USAGE
-    try:
-        with interruptible():
-            status: int = args.run(args)
-            return status
-    except Interrupted as stop:
-        _say(f"interrupted by {stop.name}; every index that is there is whole")
-        return INTERRUPTED
-    except StdoutError as error:
-        abandon_stdout()
-        _say(f"cannot write to standard output: {error}")
-        return FAILED
-    except (RecordIOError, OSError) as error:
-        _say(describe(error))
-        return FAILED
+    return run(parse_args, lambda args: args.run(args), "recordio")
 
 
 def parse_args() -> argparse.Namespace:
@@ -85,13 +66,7 @@ def parse_args() -> argparse.Namespace:
         metavar="ALL.idx",
         help="write one index over the files, laid end to end in the given order",
     )
-    index.add_argument(
-        "-j",
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="parts of a file to walk at once (default: what suits machine and storage)",
-    )
+    add_workers(index, "files, and parts of a file, to walk at once")
     index.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors and warnings"
     )
@@ -103,12 +78,13 @@ def _index(args: argparse.Namespace) -> int:
 
 
 def _separately(args: argparse.Namespace) -> int:
-    with progress_report(_bar(args), "recordio", None) as report:
+    with executor(args) as workers, progress_report(_bar(args), "recordio", None) as report:
         done = create_indexes(
             args.records,
             args.out_dir,
             recursive=args.recursive,
             jobs=args.jobs,
+            executor=workers,
             progress=report,
         )
     _say_passed_over(done)
@@ -136,8 +112,8 @@ def _combined(args: argparse.Namespace) -> int:
         if not paths:
             _say(f"{', '.join(args.records)}: no RecordIO file there")
             return FAILED
-    with progress_report(_bar(args), "recordio", None) as report:
-        done = combine_index(paths, args.combine, jobs=args.jobs, progress=report)
+    with executor(args) as workers, progress_report(_bar(args), "recordio", None) as report:
+        done = combine_index(paths, args.combine, jobs=args.jobs, executor=workers, progress=report)
     for warning in done.warnings:
         _say(warning)
     if not args.quiet:

@@ -1,0 +1,61 @@
+"""What both commands have in common: exit statuses, and what becomes of errors and signals."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from ..errors import RecordIOError
+from .interrupts import Interrupted, interruptible
+from .messages import describe, say
+from .progress import StdoutError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+# The exit statuses, as in the README.
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], program: str) -> int:
+    """Run a command with the arguments of the process; return its exit status.
+
+    Args:
+        parse: reads the arguments.
+        command: does the work with them, and returns the exit status.
+        program: what it is called.
+    """
+    try:
+        with interruptible():
+            return command(parse())
+    except SystemExit as stop:  # argparse has said what there is to say
+        return stop.code if isinstance(stop.code, int) else USAGE
+    except Interrupted as stop:
+        say(f"interrupted by {stop.name}; no unfinished index was left", program)
+        return INTERRUPTED
+    except StdoutError as error:
+        _abandon_stdout()
+        say(f"cannot write to standard output: {error}; -q prints nothing there", program)
+        return FAILED
+    except (RecordIOError, OSError) as error:
+        say(describe(error), program)
+        return FAILED
+
+
+def executor(args: argparse.Namespace) -> AbstractContextManager[Executor | None]:
+    """Give who is to walk the segments: the workers of a cluster, or None."""
+    if args.dask is None:
+        return nullcontext()
+    from ..cluster import dask_executor
+
+    return dask_executor(args.dask)
+
+
+def _abandon_stdout() -> None:
+    """Let the interpreter's last flush of standard output go nowhere instead of failing again."""
+    with suppress(OSError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
