@@ -86,8 +86,8 @@ def test_console_examples_in_the_readme(folder):
 
 def test_the_readme_lists_every_exit_status():
     """As the command defines them."""
-    from rec2idx.cli import command
+    from rec2idx.cli import run
 
     table = dict(re.findall(r"^\| (\d+) \| (.+?) \|$", PAGES[0].read_text(), re.MULTILINE))
-    statuses = [command.DONE, command.FAILED, command.USAGE, command.INTERRUPTED]
+    statuses = [run.DONE, run.FAILED, run.USAGE, run.INTERRUPTED]
     assert sorted(table, key=int) == [str(status) for status in statuses]

@@ -73,7 +73,7 @@ def add_workers(parser: argparse.ArgumentParser, jobs: str) -> None:
         "--jobs",
         type=positive,
         metavar="N",
-        help=f"{jobs} (default: what suits machine and storage)",
+        help=f"{jobs} (default: several)",
     )
     parser.add_argument(
         "--dask",
