@@ -78,7 +78,7 @@ class Plan:
         elif reads_headers(mean):
             suits = HEADER_JOBS
             size = min(max(rest // HEADER_JOBS, FEW_RECORDS // 8 * mean), SEGMENT_RECORDS * mean)
-            step = min(mean // 2, REMOTE_BLOCK)  # half a record is between it and the next start
+            step = min(mean // 8, REMOTE_BLOCK)  # half a record lies before the next start
         else:
             suits = BLOCK_JOBS
             size = min(max(rest // (2 * BLOCK_JOBS), 2 * REMOTE_BLOCK), SEGMENT_BYTES)
