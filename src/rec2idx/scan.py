@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from array import array
-from bisect import bisect_left
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -154,11 +153,8 @@ class _Chain:
         yield from self.walk_on(segment.stop, segment)
         if self.ended or self.position >= segment.stop:
             return
-        at = bisect_left(segment.offsets, self.position)
-        if at == 0:
-            yield self._take(segment.offsets, segment.sizes, segment.end)
-        elif at < len(segment.offsets):
-            yield self._take(segment.offsets[at:], segment.sizes[at:], segment.end)
+        for piece in segment.from_record(self.position):
+            yield self._take(*piece)
         yield from self.walk_on(segment.stop)
 
     def _take(self, offsets: array[int], sizes: array[int], end: int) -> Batch:
@@ -168,7 +164,4 @@ class _Chain:
         return batch
 
     def _meets(self, segment: Segment | None) -> bool:
-        if segment is None:
-            return False
-        at = bisect_left(segment.offsets, self.position)
-        return at < len(segment.offsets) and segment.offsets[at] == self.position
+        return segment is not None and bool(segment.from_record(self.position))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ._walk import WALKING, Walk, find_start
 from .errors import WorkerError
@@ -40,6 +42,20 @@ class Batch:
         return len(self.offsets)
 
 
+class Piece(NamedTuple):
+    """Records of a segment that follow each other, as many as a batch has.
+
+    Attributes:
+        offsets: byte offset of each record's first part, int64; at least one.
+        sizes: payload size of each record in bytes, int64.
+        end: where the record after the last one starts.
+    """
+
+    offsets: array[int]
+    sizes: array[int]
+    end: int
+
+
 @dataclass(frozen=True)
 class Segment:
     """What was found from a guessed start on.
@@ -47,19 +63,28 @@ class Segment:
     Attributes:
         start: first byte of the segment.
         stop: byte behind it. Records that start before it belong to the segment.
-        offsets: byte offset of each record's first part, int64.
-        sizes: payload size of each record in bytes, int64.
-        end: where the record after the last one starts, at or behind `stop` if all went well;
-            before it where the walk was stopped by what looks like damage, or had found enough.
+        pieces: the records, in file order. They end at or behind `stop` if all went well; before
+            it where the walk was stopped by what looks like damage, or had found enough.
         waiting: share of the time that was spent on waiting for storage, 0 to 1.
     """
 
     start: int
     stop: int
-    offsets: array[int]
-    sizes: array[int]
-    end: int
+    pieces: list[Piece]
     waiting: float = 0.0
+
+    def from_record(self, offset: int) -> list[Piece]:
+        """Return the records from that which starts at `offset` on; none if none starts there."""
+        number = bisect_right(self.pieces, offset, key=lambda piece: piece.offsets[0]) - 1
+        if number < 0:
+            return []
+        piece = self.pieces[number]
+        at = bisect_left(piece.offsets, offset)
+        if at == len(piece.offsets) or piece.offsets[at] != offset:
+            return []
+        if at > 0:
+            piece = Piece(piece.offsets[at:], piece.sizes[at:], piece.end)
+        return [piece, *self.pieces[number + 1 :]]
 
 
 @dataclass(frozen=True)
@@ -146,19 +171,21 @@ def walk_segment(
         abandoned: asked from time to time; True to give up.
     """
     began, busy = time.perf_counter(), time.thread_time()
-    offsets, sizes = array("q"), array("q")
     guess, data = guess_start(source, start, stop, search)
     if guess < 0:
-        return Segment(start, stop, offsets, sizes, start)
+        return Segment(start, stop, [])
     walker = Walker(source, guess, stop, block, data)
-    while walker.walk.status == WALKING and len(offsets) < most and not abandoned():
-        found = walker.records(most - len(offsets))
-        # Mostly one call does it all, and nothing is copied.
-        offsets = offsets + found[0] if offsets else found[0]
-        sizes = sizes + found[1] if sizes else found[1]
+    # Not one large array: memory of that size is mapped anew each time, which two threads that walk
+    # would spend half of their time on.
+    pieces: list[Piece] = []
+    while walker.walk.status == WALKING and most > 0 and not abandoned():
+        offsets, sizes = walker.records(min(most, BATCH))
+        if offsets:
+            pieces.append(Piece(offsets, sizes, walker.end))
+            most -= len(offsets)
     wall = time.perf_counter() - began
     waiting = 1 - (time.thread_time() - busy) / wall if wall > 0 else 0.0
-    return Segment(start, stop, offsets, sizes, walker.end, waiting)
+    return Segment(start, stop, pieces, waiting)
 
 
 def walk_segment_at(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from array import array
 from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .errors import WorkerError
+from .errors import RecordIOError, WorkerError
 from .segments import (
     GUESS_BLOCK,
     REMOTE_BLOCK,
@@ -72,7 +71,7 @@ class Plan:
         self._mean = mean
         rest = source.size - position
         if self._local:
-            suits = _cores()
+            suits = min(_cores(), DISK_JOBS)
             size = max(min(SEGMENT_RECORDS * mean, SEGMENT_BYTES), FEW_RECORDS * mean)
             step = GUESS_BLOCK
         elif reads_headers(mean):
@@ -113,12 +112,9 @@ class Workers:
         self._pending: deque[tuple[int, int, Future[Segment] | None]] = deque()
         self._abandoned = False
         self._elsewhere = is_elsewhere(executor)
-        self._own: Executor | None = None
-        if executor is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            executor = self._own = ThreadPoolExecutor(max(plan.jobs, DISK_JOBS))
         self._executor = executor
+        self._own: list[Executor] = []  # pools of this process, of which the last one is in use
+        self._threads = 0  # in the last one
 
     def segments(self, position: int) -> Iterator[Segment]:
         """Yield the segments of the rest of the file, in order."""
@@ -139,25 +135,41 @@ class Workers:
     def _submit(self, start: int, stop: int) -> Future[Segment] | None:
         """Ask for a segment; None where the executor takes no more."""
         args = (start, stop, 4 * SEGMENT_RECORDS, self._plan.search, self._block)
+        if self._executor is None:
+            return self._pool().submit(walk_segment, self._source, *args, self._is_abandoned)
         try:
             if self._elsewhere:
                 return self._executor.submit(walk_segment_at, self._source.location(), *args)
-            return self._executor.submit(walk_segment, self._source, *args, lambda: self._abandoned)
+            return self._executor.submit(walk_segment, self._source, *args, self._is_abandoned)
         except Exception:  # broken or shut down, each in its own way: the chain is walked here
             return None
 
+    def _is_abandoned(self) -> bool:
+        return self._abandoned
+
+    def _pool(self) -> Executor:
+        """Return a pool with as many threads as there are to be segments under way."""
+        if self._threads < self._plan.jobs:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._threads = self._plan.jobs
+            self._own.append(ThreadPoolExecutor(self._threads))
+        return self._own[-1]
+
     def _result(self, start: int, stop: int, future: Future[Segment] | None) -> Segment:
         """Return a segment. Where its worker failed it is empty, and the chain is walked here."""
-        if future is not None:
-            try:
+        try:
+            if future is not None:
                 return future.result()
-            except WorkerError:
+        except WorkerError:
+            raise
+        except (OSError, RecordIOError):
+            pass  # it concerns us only if the chain gets there
+        except Exception as error:
+            if not self._elsewhere and not (future and future.cancelled()):
                 raise
-            except Exception as error:
-                # A worker died, or met a fault that concerns us only if the chain gets there.
-                if self._elsewhere:
-                    _require_same_version(error, self._source.path)
-        return Segment(start, stop, array("q"), array("q"), start)
+            _require_same_version(error, self._source.path)  # or else the worker died
+        return Segment(start, stop, [])
 
     def __enter__(self) -> Workers:
         return self
@@ -165,9 +177,9 @@ class Workers:
     def __exit__(self, *error: object) -> None:
         self._abandoned = True
         left = [future for *_, future in self._pending if future and not future.cancel()]
-        if self._own is not None:
-            self._own.shutdown(wait=True)
-        elif left and not self._elsewhere:
+        for pool in self._own:
+            pool.shutdown(wait=True)
+        if left and not self._elsewhere:
             from concurrent.futures import wait
 
             wait(left)  # they read from a file that is about to be closed
