@@ -1,10 +1,11 @@
 # Files on servers: a real S3 server (moto), a real nginx, and a server that misbehaves on purpose.
+# DALI, which peers.mk sets up, reads files on the S3 server, too.
 #   make remote    set them up, then run the tests in tests/remote
 # A real Dask cluster, of worker processes on this machine.
 #   make cluster   run the tests in tests/cluster
 
 .PHONY: remote cluster
-remote: .envs/remote/installed .envs/remote/nginx
+remote: .envs/remote/installed .envs/remote/nginx .envs/dali/ready .envs/dali_rec2idx.py
 	.envs/remote/bin/python -m pytest tests/remote
 
 cluster: .envs/remote/installed

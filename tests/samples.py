@@ -46,3 +46,25 @@ payload_lists = st.lists(payloads, min_size=1, max_size=20)
 
 def whole_file(contents: list[bytes]) -> bytes:
     return b"".join(record(payload) for payload in contents)
+
+
+# Payloads that hold what looks like records: a guess that starts there is wrong. Some of it reaches
+# beyond the payload, into a record behind it, and may go on there.
+lies = [part(0, bytes(size))[:8] for size in (0, 12, 20, 28, 44)]
+false_starts = st.lists(
+    st.sampled_from([part(0, b"abcd"), *lies, part(1, b""), b"abcd", bytes(12), MAGIC]), max_size=8
+).map(b"".join)
+# Written by somebody who does not escape the magic, so that they stay aligned in the file.
+unescaped_files = st.lists(false_starts.map(lambda payload: part(0, payload)), max_size=12).map(
+    b"".join
+)
+files = st.one_of(payload_lists.map(whole_file), unescaped_files)
+
+
+@st.composite
+def damaged_files(draw) -> bytes:
+    data = draw(files)
+    start = draw(st.integers(0, len(data)))
+    stop = draw(st.integers(start, min(len(data), start + 30)))
+    junk = draw(st.one_of(st.binary(max_size=9), st.just(MAGIC), st.just(part(0, b"")[:6])))
+    return MAGIC + data[4:start] + junk + data[stop:]

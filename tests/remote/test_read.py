@@ -11,7 +11,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from servers import Manners, Nginx, OwnServer, S3Server
+from servers import Manners, Nginx, OwnServer, S3Server, refusal
 
 from rec2idx.errors import (
     CredentialsError,
@@ -239,18 +239,6 @@ def test_public_objects_need_no_credentials(s3: S3Server, monkeypatch: pytest.Mo
         file.require_unchanged()
     with pytest.raises(FileNotFoundError):
         RemoteFile("s3://public/b.rec")
-
-
-def refusal(status: str, code: str, text: str, headers: tuple[tuple[str, str], ...] = ()):
-    """What S3 answers when it refuses; without a body to HEAD."""
-
-    def answer(environ):
-        body = f"<Error><Code>{code}</Code><Message>{text}</Message></Error>".encode()
-        kept = b"" if environ["REQUEST_METHOD"] == "HEAD" else body
-        length = ("Content-Length", str(len(kept)))
-        return status, [("Content-Type", "application/xml"), length, *headers], kept
-
-    return answer
 
 
 def test_access_that_is_denied(s3: S3Server, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@
 
 from servers.nginx import Nginx, nginx_server
 from servers.own import Manners, OwnServer, own_server
-from servers.s3 import S3Server, s3_server
+from servers.s3 import S3Server, refusal, s3_server
 from servers.traffic import Request, Traffic
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "Traffic",
     "nginx_server",
     "own_server",
+    "refusal",
     "s3_server",
 ]

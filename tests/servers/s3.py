@@ -113,6 +113,20 @@ class S3Server:
         return [body]
 
 
+def refusal(
+    status: str, code: str, text: str, headers: tuple[tuple[str, str], ...] = ()
+) -> Callable[[dict[str, Any]], Answer]:
+    """Return what answers as S3 does when it refuses: without a body to HEAD."""
+
+    def answer(environ: dict[str, Any]) -> Answer:
+        body = f"<Error><Code>{code}</Code><Message>{text}</Message></Error>".encode()
+        kept = b"" if environ["REQUEST_METHOD"] == "HEAD" else body
+        length = ("Content-Length", str(len(kept)))
+        return status, [("Content-Type", "application/xml"), length, *headers], kept
+
+    return answer
+
+
 def anonymous_environment(endpoint: str) -> dict[str, str]:
     """Return variables under which AWS clients find an endpoint and no credentials."""
     return {
