@@ -115,7 +115,7 @@ def _seconds(said: str) -> float | None:
 @contextmanager
 def _slow_server() -> Iterator[str]:
     """Run the server in a process of its own; give where it answers."""
-    command = [sys.executable, "-m", "benchmarks.slow_server", FOLDER]
+    command: Command = [sys.executable, "-m", "benchmarks.slow_server", FOLDER]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
