@@ -2,7 +2,7 @@
 #   make demo    index the sample in examples/
 #   make test    the quick tests, against the installed package
 #   make check   everything that CI does
-#   make bench   speed, beside DALI's tool under MXNet (SCALE=0.1 for smaller files)
+#   make bench   speed, beside DALI's tool under MXNet (SCALE=0.1 smaller files, COLD=1 cold too)
 
 PYTHON ?= python3
 BIN := .venv/bin

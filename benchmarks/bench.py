@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import filecmp
 import json
 import subprocess
 import sys
@@ -12,7 +11,20 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .contenders import CONTENDERS, OURS, ROOT, VENV_PYTHON, Command, compile_floor, run
+from .cold import cold, possible
+from .contenders import (
+    CONTENDERS,
+    OURS,
+    REMOTE_PYTHON,
+    ROOT,
+    VENV_PYTHON,
+    Command,
+    IndexesDifferError,
+    compile_floor,
+    output,
+    require_same,
+    run,
+)
 from .data import SHAPES, TEN
 from .machine import machine, versions
 from .report import text_of
@@ -20,12 +32,10 @@ from .report import text_of
 RESULTS = Path(__file__).parent / "results"
 START_UPS = 20  # runs of a process that does next to nothing
 REPEATS = 5  # walks through a file in one process
+SCANS = 11  # with one thread and with two, in one process
+COLD_ROUNDS = 3
 
 Figures = dict[str, Any]
-
-
-class IndexesDifferError(Exception):
-    """Two contenders wrote different indexes of the same file."""
 
 
 def whole_processes(record: Path, folder: Path, rounds: int) -> Figures:
@@ -37,13 +47,8 @@ def whole_processes(record: Path, folder: Path, rounds: int) -> Figures:
             if number > 0:  # the first round warms the page cache
                 figures[name]["seconds"].append(done.seconds)
                 figures[name]["peak"].append(done.peak)
-            _require_same(record, folder / "original.idx", folder / f"{name}.idx")
+            require_same(record, folder / "original.idx", folder / f"{name}.idx")
     return figures
-
-
-def _require_same(record: Path, expected: Path, index: Path) -> None:
-    if not filecmp.cmp(expected, index, shallow=False):
-        raise IndexesDifferError(f"{record.name}: {index.name} differs from {expected.name}")
 
 
 def kernels(record: Path, floor: Path, rounds: int) -> Figures:
@@ -51,13 +56,27 @@ def kernels(record: Path, floor: Path, rounds: int) -> Figures:
     figures: Figures = {"blocks": [], "headers": [], "walk": [], "lines": []}
     for _ in range(rounds):
         for way in ("blocks", "headers"):
-            words = _output([floor, record, way, str(REPEATS)]).split()
+            words = output([floor, record, way, str(REPEATS)]).split()
             figures[way].append([float(word) for word in words[1:]])
-        found = json.loads(_output([VENV_PYTHON, "-m", "benchmarks.kernel", record, str(REPEATS)]))
+        found = json.loads(output([VENV_PYTHON, "-m", "benchmarks.kernel", record, str(REPEATS)]))
         figures["walk"].append(found["walk"])
         figures["lines"].append(found["lines"])
     figures["records"] = int(words[0])
     return figures
+
+
+def threads(record: Path) -> Figures:
+    """Scan a file with one thread and with two in turn."""
+    command: Command = [VENV_PYTHON, "-m", "benchmarks.threads", record, str(SCANS)]
+    found: Figures = json.loads(output(command))
+    return found
+
+
+def storage(scale: float) -> Figures:
+    """Index files behind servers, where what that needs is installed."""
+    command: Command = [REMOTE_PYTHON, "-m", "benchmarks.storage", "--scale", str(scale)]
+    found: Figures = json.loads(output(command, {"PYTHONPATH": str(ROOT / "tests")}))
+    return found
 
 
 def start_up(folder: Path) -> Figures:
@@ -81,8 +100,8 @@ def start_up(folder: Path) -> Figures:
     return figures
 
 
-def measure(scale: float, rounds: int) -> Figures:
-    """Make the files and measure everything."""
+def measure(scale: float, rounds: int, with_cold: bool) -> Figures:
+    """Make the files and measure everything; with an empty page cache if that is asked for."""
     # In a process of its own: a process that is started counts the memory of the one that starts
     # it, for the moment until it runs another program, as its own.
     command = [sys.executable, "-m", "benchmarks.data", "--scale", str(scale)]
@@ -106,8 +125,16 @@ def measure(scale: float, rounds: int) -> Figures:
                 "bytes": record.stat().st_size,
                 "processes": whole_processes(record, folder, rounds),
                 "kernel": kernels(record, floor, rounds),
+                "threads": threads(record),
             }
         figures["start-up"] = start_up(folder)
+        print("files behind servers ...", file=sys.stderr, flush=True)
+        figures.update(storage(scale))
+        if with_cold:  # last, since it leaves nothing in memory
+            print("cold page cache ...", file=sys.stderr, flush=True)
+            figures["cold"] = {
+                shape.name: cold(shape.path(scale), floor, folder, COLD_ROUNDS) for shape in SHAPES
+            }
     return figures
 
 
@@ -116,10 +143,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure speed beside DALI's tool under MXNet.")
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of records")
     parser.add_argument("--rounds", type=int, default=5, help="of all contenders, after a warm-up")
+    parser.add_argument("--cold", action="store_true", help="empty page cache too; as root")
     args = parser.parse_args()
+    if args.cold and not possible():
+        parser.error("--cold empties the page cache, which only root may do, on Linux")
     try:
-        figures = measure(args.scale, args.rounds)
-    except IndexesDifferError as error:
+        figures = measure(args.scale, args.rounds, args.cold)
+    except (IndexesDifferError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     text = text_of(figures)
@@ -144,10 +174,6 @@ def _json(figures: Figures) -> str:
         return value
 
     return json.dumps(rounded(figures), indent=1) + "\n"
-
-
-def _output(command: Command) -> str:
-    return subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ VENV_PYTHON = ROOT / ".venv/bin/python"
 OURS = ROOT / ".venv/bin/rec2idx"
 MXNET_PYTHON = ROOT / ".envs/mxnet/bin/python"
 DALI_TOOL = ROOT / ".envs/dali_rec2idx.py"
+REMOTE_PYTHON = ROOT / ".envs/remote/bin/python"
+OURS_REMOTE = ROOT / ".envs/remote/bin/rec2idx"  # with what it needs for URLs
 
 Command = list[str | os.PathLike[str]]
 
@@ -28,6 +31,16 @@ CONTENDERS: dict[str, Command] = {
 }
 
 
+class IndexesDifferError(Exception):
+    """Two contenders wrote different indexes of the same file."""
+
+
+def require_same(record: Path, expected: Path, index: Path) -> None:
+    """Raise `IndexesDifferError` unless two indexes of a file are the same."""
+    if not filecmp.cmp(expected, index, shallow=False):
+        raise IndexesDifferError(f"{record.name}: {index.name} differs from {expected.name}")
+
+
 @dataclass(frozen=True)
 class Run:
     """What one process took.
@@ -35,14 +48,22 @@ class Run:
     Attributes:
         seconds: from before it was started until after it ended.
         peak: most bytes of memory that it held.
+        read: bytes that were read from the disk for it.
+        said: what it wrote to standard error.
     """
 
     seconds: float
     peak: int
+    read: int
+    said: str
 
 
-def run(command: Command) -> Run:
+def run(command: Command, environment: dict[str, str] | None = None) -> Run:
     """Run a command to its end, its standard output to nowhere.
+
+    Args:
+        command: program and arguments.
+        environment: variables beside those of this process.
 
     Raises:
         RuntimeError: it failed.
@@ -50,17 +71,38 @@ def run(command: Command) -> Run:
     with tempfile.TemporaryFile() as errors:
         began = time.perf_counter()
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            env={**os.environ, **(environment or {})},
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            errors.seek(0)
-            said = errors.read().decode(errors="replace")
-            raise RuntimeError(f"{command} ended with status {process.returncode}:\n{said}")
+        errors.seek(0)
+        said = errors.read().decode(errors="replace")
+    if process.returncode:
+        raise RuntimeError(f"{command} ended with status {process.returncode}:\n{said}")
     unit = 1 if sys.platform == "darwin" else 1024
-    return Run(seconds, usage.ru_maxrss * unit)
+    return Run(seconds, usage.ru_maxrss * unit, usage.ru_inblock * 512, said)
+
+
+def output(command: Command, environment: dict[str, str] | None = None) -> str:
+    """Run a command in the folder of the repository; return its standard output.
+
+    Raises:
+        CalledProcessError: it failed.
+    """
+    done = subprocess.run(
+        command,
+        check=True,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    return done.stdout
 
 
 def compile_floor(folder: Path) -> Path:

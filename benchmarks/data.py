@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 FOLDER = Path(__file__).parent / "data"
 MAGIC = 0xCED7230A
 IR_HEADER = struct.calcsize("<IfQQ")
+HEAD = struct.Struct("<IIIfQQ")  # magic, lrec and IRHeader
 STEP = 4096  # from the place in the blob of one payload to that of the next
 CHUNK = 4 << 20  # bytes, about, of one write
 
@@ -27,12 +29,14 @@ class Shape:
         records: number of records at scale 1.
         mean: bytes of a payload, on average; they vary by 40 % either way.
         seed: of the sizes and of the bytes.
+        hollow: payloads are zeros that take no room on the disk.
     """
 
     name: str
     records: int
     mean: int
     seed: int
+    hollow: bool = False
 
     def scaled(self, scale: float) -> int:
         """Return the number of records at `scale`."""
@@ -50,6 +54,16 @@ SHAPES = (
 )
 # Its run is start-up and nothing else.
 TEN = Shape("ten", 10, 5_400, 4)
+# Files behind a server. Where requests are slow, a tenth of a file takes long enough to read.
+SLOW = {
+    "small": Shape("face", 60_000, 5_400, 2),
+    "large": Shape("imnet", 3_000, 125_000, 3),
+    "huge": Shape("huge", 2_000, 8_000_000, 7, hollow=True),  # 16 GB
+}
+S3 = {
+    "small": Shape("object", 10_000, 10_000, 5),
+    "large": Shape("clip", 20, 16 << 20, 6),
+}
 
 
 def make(shape: Shape, scale: float) -> Path:
@@ -61,8 +75,11 @@ def make(shape: Shape, scale: float) -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".part")
     with temporary.open("wb") as file:
-        for chunk in chunks(shape, shape.scaled(scale)):
-            file.write(chunk)
+        if shape.hollow:
+            _write_hollow(file, shape, shape.scaled(scale))
+        else:
+            for chunk in chunks(shape, shape.scaled(scale)):
+                file.write(chunk)
         file.flush()
         os.fsync(file.fileno())  # so that no measurement shares the disk with the writing of it
     temporary.replace(path)
@@ -76,9 +93,9 @@ def chunks(shape: Shape, records: int) -> Iterator[bytes]:
     source = random.Random(shape.seed)
     magic = struct.pack("<I", MAGIC)
     # A magic in a payload would split the record.
-    blob = source.randbytes(1 << 20).replace(magic, b"none")
-    head = struct.Struct("<IIIfQQ").pack  # magic, lrec and IRHeader
-    smallest, widths = round(shape.mean * 0.6), round(shape.mean * 0.8) + 1
+    blob = source.randbytes(max(1 << 20, 2 * shape.mean)).replace(magic, b"none")
+    head = HEAD.pack
+    smallest, widths = _sizes(shape)
     places = len(blob) - round(shape.mean * 1.4)
     pieces: list[bytes] = []
     held = 0
@@ -97,6 +114,23 @@ def chunks(shape: Shape, records: int) -> Iterator[bytes]:
     yield b"".join(pieces)
 
 
+def _write_hollow(file: BinaryIO, shape: Shape, records: int) -> None:
+    source = random.Random(shape.seed)
+    smallest, widths = _sizes(shape)
+    position = 0
+    for number in range(records):
+        size = smallest + int(source.random() * widths)
+        file.seek(position)
+        file.write(HEAD.pack(MAGIC, size, 0, number % 1000, number, 0))
+        position += 8 + (size + 3 & ~3)
+    file.truncate(position)
+
+
+def _sizes(shape: Shape) -> tuple[int, int]:
+    """Return the smallest size of a payload, and how many sizes there are from it on."""
+    return round(shape.mean * 0.6), round(shape.mean * 0.8) + 1
+
+
 def main() -> None:
     """Make all the files at the scale that was asked for."""
     parser = argparse.ArgumentParser(description="Make the files that the benchmark reads.")
@@ -105,6 +139,8 @@ def main() -> None:
     for shape in SHAPES:
         make(shape, scale)
     make(TEN, 1)
+    for shape in (*SLOW.values(), *S3.values()):
+        make(shape, scale)
 
 
 if __name__ == "__main__":

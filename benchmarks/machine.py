@@ -7,12 +7,16 @@ import platform
 import subprocess
 from pathlib import Path
 
-from .contenders import DALI_TOOL, MXNET_PYTHON, OURS, ROOT, VENV_PYTHON
+from .contenders import DALI_TOOL, MXNET_PYTHON, OURS, REMOTE_PYTHON, ROOT, VENV_PYTHON
 
 MXNET_VERSIONS = (
     "import platform, numpy, mxnet;"
     "print(f'MXNet {mxnet.__version__}, numpy {numpy.__version__}, "
     "Python {platform.python_version()}')"
+)
+REMOTE_VERSIONS = (
+    "import importlib.metadata as m;"
+    "print(', '.join(f'{n} {m.version(n)}' for n in ('fsspec', 'aiohttp', 's3fs', 'moto')))"
 )
 
 
@@ -33,6 +37,7 @@ def versions() -> dict[str, str]:
         "ours": f"{_output(OURS, '--version')}, {_output(VENV_PYTHON, '--version')}"
         f", commit {_commit()}",
         "original": f"{_dali()}, {_output(MXNET_PYTHON, '-W', 'ignore', '-c', MXNET_VERSIONS)}",
+        "remote": _output(REMOTE_PYTHON, "-c", REMOTE_VERSIONS),
         "floor": _output("cc", "--version").splitlines()[0],
     }
 

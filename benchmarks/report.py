@@ -10,21 +10,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from .report_format import NAMES, spread, target
+from .report_storage import cold, s3, slow
+
 # What is to be reached, at scale 1 and with a warm page cache.
 FASTER = {  # than the original, whole processes
     "one": {"tiny": 40, "face": 25, "imnet": 25},
     "ours": {"tiny": 60, "face": 35, "imnet": 30},
 }
 KERNEL = 1.25  # times the better way of the C loop
+TWO_THREADS = {"tiny": 0.6}  # of the time that one thread takes
 PEAK = 40  # MB
 START_UP = 60  # ms more than `python -c pass`
-
-NAMES = {
-    "original": "DALI's tool under MXNet",
-    "plain": "plain Python over mmap",
-    "one": "rec2idx -j 1",
-    "ours": "rec2idx",
-}
 
 WAYS = ("blocks", "headers", "walk", "lines")
 BARE = "python -c pass"
@@ -34,8 +31,8 @@ Figures = dict[str, Any]
 
 def text_of(figures: Figures) -> str:
     """Return the report, made of lines."""
-    parts = (_heading(figures), _processes(figures), _kernels(figures), _start_up(figures))
-    return "\n".join(chain.from_iterable(parts)) + "\n"
+    parts = (_heading, _processes, _kernels, _threads, _start_up, slow, s3, cold)
+    return "\n".join(chain.from_iterable(part(figures) for part in parts)) + "\n"
 
 
 def _heading(figures: Figures) -> Iterator[str]:
@@ -51,6 +48,8 @@ def _heading(figures: Figures) -> Iterator[str]:
     yield f"rec2idx:     {versions['ours']}"
     yield f"DALI's tool: {versions['original']}"
     yield f"C loop:      {versions['floor']}"
+    if "remote" in versions:
+        yield f"servers:     {versions['remote']}"
     if figures["scale"] != 1:
         yield "Speeds have targets at scale 1 only: smaller files measure start-up."
 
@@ -67,13 +66,13 @@ def _processes(figures: Figures) -> Iterator[str]:
             peak = max(runs["peak"]) / 1e6
             ratio = original / seconds
             line = (
-                f"  {NAMES[contender]:24}{_spread(runs['seconds'], 3):>24}"
+                f"  {NAMES[contender]:24}{spread(runs['seconds'], 3):>24}"
                 f"{records / seconds:14,.0f}{peak:9.1f}{ratio:8.1f}x"
             )
             if contender in FASTER:
                 if figures["scale"] == 1:
-                    line += f"  {_target(ratio, FASTER[contender][name], 'x', at_least=True)}"
-                line += f"  {_target(peak, PEAK, ' MB')}"
+                    line += f"  {target(ratio, FASTER[contender][name], 'x', at_least=True)}"
+                line += f"  {target(peak, PEAK, ' MB')}"
             yield line
 
 
@@ -91,12 +90,12 @@ def _kernels(figures: Figures) -> Iterator[str]:
         rounds = zip(kernel["blocks"], kernel["headers"], kernel["walk"], strict=True)
         ratios = [median(walk) / min(median(b), median(h)) for b, h, walk in rounds]
         line = (
-            f"  {name:6}{_spread(flat['blocks'], 1):>26}{_spread(flat['headers'], 1):>24}"
-            f"{_spread(flat['walk'], 1):>24}"
+            f"  {name:6}{spread(flat['blocks'], 1):>26}{spread(flat['headers'], 1):>24}"
+            f"{spread(flat['walk'], 1):>24}"
             f"{f'{ratio:.2f} ({min(ratios):.2f}-{max(ratios):.2f})':>18}"
-            f"{_spread(flat['lines'], 1):>20}"
+            f"{spread(flat['lines'], 1):>20}"
         )
-        yield line + (f"  {_target(ratio, KERNEL, '')}" if figures["scale"] == 1 else "")
+        yield line + (f"  {target(ratio, KERNEL, '')}" if figures["scale"] == 1 else "")
 
 
 def _start_up(figures: Figures) -> Iterator[str]:
@@ -105,21 +104,28 @@ def _start_up(figures: Figures) -> Iterator[str]:
     times = {name: [1000 * t for t in runs] for name, runs in figures["start-up"].items()}
     bare = median(times[BARE])
     for name, values in times.items():
-        line = f"  {name:24}{_spread(values, 1):>24}"
+        line = f"  {name:24}{spread(values, 1):>24}"
         if name != BARE:
             line += f"{median(values) - bare:+9.1f}"
         if name.startswith("rec2idx"):
-            line += f"  {_target(median(values) - bare, START_UP, ' ms')}"
+            line += f"  {target(median(values) - bare, START_UP, ' ms')}"
         yield line
 
 
-def _spread(values: list[float], digits: int) -> str:
-    return f"{median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
-
-
-def _target(value: float, limit: float, unit: str, *, at_least: bool = False) -> str:
-    met = value >= limit if at_least else value <= limit
-    return f"[{'at least' if at_least else 'at most'} {limit}{unit}: {'met' if met else 'MISSED'}]"
+def _threads(figures: Figures) -> Iterator[str]:
+    files = {name: file["threads"] for name, file in figures["files"].items() if "threads" in file}
+    if not files:
+        return
+    yield ""
+    yield "The scan with one thread and with two, ms a file"
+    yield f"  {'':6}{'one':>26}{'two':>24}{'ratio':>10}"
+    for name, threads in files.items():
+        one, two = ([1000 * t for t in threads[jobs]] for jobs in ("one", "two"))
+        ratio = median(two) / median(one)
+        line = f"  {name:6}{spread(one, 1):>26}{spread(two, 1):>24}{ratio:10.2f}"
+        if name in TWO_THREADS and figures["scale"] == 1:
+            line += f"  {target(ratio, TWO_THREADS[name], '')}"
+        yield line
 
 
 if __name__ == "__main__":  # print the report of a run that was kept as JSON
