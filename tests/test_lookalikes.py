@@ -78,6 +78,37 @@ def test_it_is_named_and_nothing_is_written(tmp_path, name, data):
     assert folder_content(tmp_path) == {"train.rec": data, "train.idx": SIX_INDEX}
 
 
+class Pieces(io.BytesIO):
+    """Gives at most seven bytes at a time, as a slow connection may."""
+
+    def read(self, size=-1):
+        return super().read(7 if size < 0 else min(size, 7))
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [(name, data) for name, examples in FILES.items() for data in examples]
+)
+@pytest.mark.parametrize("stream", [io.BytesIO, Pieces])
+def test_it_is_named_in_whatever_pieces_it_comes(name, data, stream):
+    with pytest.raises(rec2idx.NotRecordIOError) as caught:
+        rec2idx.create_index(stream(data), io.BytesIO())
+    assert caught.value.looks_like == name
+
+
+def test_a_tfrecord_that_is_longer_than_a_chunk():
+    """How long a stream is, is not known when its first record is looked at."""
+    from rec2idx.lookalikes import _crc32c
+
+    length = struct.pack("<Q", 5 << 20)
+    crc = _crc32c(length)
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    with pytest.raises(rec2idx.NotRecordIOError) as caught:
+        rec2idx.create_index(
+            io.BytesIO(length + struct.pack("<I", masked) + bytes(5 << 20)), io.BytesIO()
+        )
+    assert caught.value.looks_like == "a TFRecord file"
+
+
 @pytest.mark.parametrize("data", [b"x", b"\x0a", b"some text\n", b"\x00\x00\x01\xba" * 100])
 def test_what_is_not_recognised_is_not_named(tmp_path, data):
     """But refused all the same, with the bytes that stand there."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from . import _walk
 from ._walk import Walk
 from .errors import DamagedRecordError, FileChangedError, NotRecordIOError, TruncatedError
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
 from .lookalikes import HEAD_SIZE, looks_like
-from .sources import Readable
+from .sources import Readable, Stream
 
 AGAIN = "copy or download the file again"
 
@@ -40,7 +41,8 @@ def error_of(walk: Walk, source: Readable, record: int) -> Exception:
 
 
 def _not_recordio(source: Readable, head: bytes) -> NotRecordIOError:
-    thing = looks_like(head, source.size)
+    # Of a stream it is not known how many bytes are still to come.
+    thing = looks_like(head, sys.maxsize if isinstance(source, Stream) else source.size)
     error = NotRecordIOError(
         f"not a RecordIO file, but {thing.name}" if thing else "not a RecordIO file",
         path=source.path,

@@ -59,6 +59,7 @@ _UNKNOWN_NAME = {"gaierror", "ClientConnectorDNSError"}
 _CERTIFICATE = {"ClientSSLError", "ClientConnectorCertificateError", "SSLError"}
 _NO_ANSWER = {"TimeoutError", "ServerTimeoutError", "ConnectTimeoutError", "ReadTimeoutError"}
 _NO_CONNECTION = {"ConnectionRefusedError", "ClientConnectorError", "EndpointConnectionError"}
+_SENT_AROUND = {"RecursionError", "TooManyRedirects"}
 _BROKEN = {
     "ClientConnectionError",
     "ClientPayloadError",
@@ -69,6 +70,7 @@ _BROKEN = {
     "IncompleteRead",
     "ResponseStreamingError",
 }
+_LASTING = _UNKNOWN_NAME | _CERTIFICATE | _SENT_AROUND  # faults that no next try does better with
 _STORAGE = {"BotoCoreError", "ClientError", "HttpError", "AzureError"}  # all else they raise
 
 
@@ -167,6 +169,9 @@ def _explain_silence(error: Exception, names: set[str], url: str) -> Fault:
         what, advice = "the server cannot be reached", "check the URL, the network, and the proxy"
     elif names & _NO_ANSWER:
         what, advice = "the server does not answer in time", "run again later"
+    elif names & _SENT_AROUND:
+        what = "the server sends from one place to the next without end"
+        advice = "check the URL; for S3, set AWS_DEFAULT_REGION to the region of the bucket"
     elif names & _BROKEN:
         what, advice = "the connection broke again and again", "run again later"
     elif isinstance(error, FileNotFoundError):
@@ -183,7 +188,7 @@ def _explain_silence(error: Exception, names: set[str], url: str) -> Fault:
         return Fault(error)
     # The URL of an endpoint may stand in the text, which the variables of the environment set.
     error = RemoteError(f"{what} ({_text(error)})", path=url, advice=advice)
-    return Fault(error, passes=not names & (_UNKNOWN_NAME | _CERTIFICATE))
+    return Fault(error, passes=not names & _LASTING)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -253,19 +253,28 @@ class Stream:
         self._last = b""
 
     def next(self) -> bytes:
-        """Return some bytes more, none at the end."""
+        """Return some bytes more, none at the end.
+
+        The first time they are `HEAD` bytes at least, if there are so many: what a file is does
+        not depend on the pieces in which it comes.
+        """
+        data = self._some()
+        while 0 < len(data) < self.HEAD - self.size and (more := self._some()):
+            data += more
+        if len(self._head) < self.HEAD:
+            self._head += data[: self.HEAD - len(self._head)]
+        if data:
+            self._last = self._last[-self.TAIL :] + data
+        self.size += len(data)
+        return data
+
+    def _some(self) -> bytes:
         while (data := self._file.read(self.CHUNK)) is None:
             select.select([self._file], [], [])  # set to not blocking, and nothing is there yet
         if not isinstance(data, bytes):
             raise TypeError(
                 f"{self.path} gives {type(data).__name__}, expected bytes: open it in mode rb"
             )
-        if not data:
-            return b""
-        if len(self._head) < self.HEAD:
-            self._head += data[: self.HEAD - len(self._head)]
-        self._last = self._last[-self.TAIL :] + data
-        self.size += len(data)
         return data
 
     def is_same_file(self, other: os.stat_result) -> bool:

@@ -59,6 +59,16 @@ def test_a_redirect_that_leads_nowhere(s3: S3Server, run, tmp_path: Path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("status", REDIRECTS)
+def test_a_redirect_without_a_region(s3: S3Server, run, tmp_path: Path, monkeypatch, status: str):
+    url = s3.put("region", "val.rec", SIX)
+    monkeypatch.setattr(s3, "answer", refusal(status, "PermanentRedirect", "elsewhere"))
+    done = run(url, "a.idx", "-q")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "AWS_DEFAULT_REGION" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_three_things_that_are_missing(s3: S3Server, run, tmp_path: Path, monkeypatch):
     """Credentials, the object and the bucket: three different messages."""
     url = s3.put("missing", "val.rec", SIX)
