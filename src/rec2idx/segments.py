@@ -188,6 +188,22 @@ def walk_segment(
     return Segment(start, stop, pieces, waiting)
 
 
+def walk_segment_again(
+    source: Source,
+    start: int,
+    stop: int,
+    most: int,
+    search: Search,
+    block: int | None,
+    abandoned: Callable[[], bool],
+) -> Segment:
+    """Do what `walk_segment` does, in one thread of several that have the same file."""
+    if not isinstance(source, LocalFile):
+        return walk_segment(source, start, stop, most, search, block, abandoned)
+    with source.again() as own:
+        return walk_segment(own, start, stop, most, search, block, abandoned)
+
+
 def walk_segment_at(
     place: Place, start: int, stop: int, most: int, search: Search, block: int | None = None
 ) -> Segment:

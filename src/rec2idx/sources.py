@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import os
 import re
@@ -210,6 +211,18 @@ class LocalFile:
     def is_same_file(self, other: os.stat_result) -> bool:
         """Return whether `other` describes this very file, under whatever name."""
         return os.path.samestat(self._opened, other)
+
+    def again(self) -> LocalFile:
+        """Return the same file, opened once more.
+
+        Threads that read through one file descriptor wait for each other to count its users.
+        """
+        other = copy.copy(self)
+        try:
+            other.fd = os.open(f"/proc/self/fd/{self.fd}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:  # no Linux, or no permission: then they wait
+            other.fd = os.dup(self.fd)
+        return other
 
     def close(self) -> None:
         """Close the file. Closing twice is allowed."""

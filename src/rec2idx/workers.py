@@ -14,7 +14,7 @@ from .segments import (
     Search,
     Segment,
     reads_headers,
-    walk_segment,
+    walk_segment_again,
     walk_segment_at,
 )
 from .sources import LocalFile, Source
@@ -134,13 +134,13 @@ class Workers:
 
     def _submit(self, start: int, stop: int) -> Future[Segment] | None:
         """Ask for a segment; None where the executor takes no more."""
-        args = (start, stop, 4 * SEGMENT_RECORDS, self._plan.search, self._block)
+        args = (self._source, start, stop, 4 * SEGMENT_RECORDS, self._plan.search, self._block)
         if self._executor is None:
-            return self._pool().submit(walk_segment, self._source, *args, self._is_abandoned)
+            return self._pool().submit(walk_segment_again, *args, self._is_abandoned)
         try:
             if self._elsewhere:
-                return self._executor.submit(walk_segment_at, self._source.location(), *args)
-            return self._executor.submit(walk_segment, self._source, *args, self._is_abandoned)
+                return self._executor.submit(walk_segment_at, self._source.location(), *args[1:])
+            return self._executor.submit(walk_segment_again, *args, self._is_abandoned)
         except Exception:  # broken or shut down, each in its own way: the chain is walked here
             return None
 
