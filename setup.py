@@ -1,6 +1,12 @@
-"""Only the compiled kernel is described here; everything else is in pyproject.toml."""
+"""Only what is compiled is described here; everything else is in pyproject.toml."""
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-setup(ext_modules=cythonize([Extension("rec2idx._walk", ["src/rec2idx/_walk.pyx"])]))
+COMPILED = ("_walk", "_heads")
+
+setup(
+    ext_modules=cythonize(
+        [Extension(f"rec2idx.{name}", [f"src/rec2idx/{name}.pyx"]) for name in COMPILED]
+    )
+)

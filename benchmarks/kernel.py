@@ -22,7 +22,7 @@ def walk(fd: int, size: int) -> float:
     count = 0
     walk = Walk(0, size)
     while walk.status == WALKING:
-        offsets, _ = walk.records(fd, BATCH)
+        offsets, _, _ = walk.records(fd, BATCH)
         count += len(offsets)
     return (perf_counter_ns() - began) / count
 
@@ -32,7 +32,7 @@ def lines(fd: int, size: int) -> float:
     spent = count = 0
     walk = Walk(0, size)
     while walk.status == WALKING:
-        offsets, _ = walk.records(fd, BATCH)
+        offsets, _, _ = walk.records(fd, BATCH)
         began = perf_counter_ns()
         format_lines(offsets, count)
         spent += perf_counter_ns() - began

@@ -22,7 +22,7 @@ def walk(path: Path, size: int, most: int = 100, block: int = 1 << 17) -> tuple[
     this = Walk(0, size, block)
     with path.open("rb") as file:
         while this.status == _walk.WALKING:
-            found += zip(*this.records(file.fileno(), most), strict=True)
+            found += zip(*this.records(file.fileno(), most)[:2], strict=True)
     return found, this
 
 
@@ -137,7 +137,7 @@ def test_a_walk_serves_one_thread_at_a_time(tmp_path):
 def test_a_failed_read_keeps_its_errno(tmp_path):
     """Reading from a descriptor that is not open gives EBADF, not a crash."""
     this = Walk(0, 100)
-    assert [list(column) for column in this.records(-1, 10)] == [[], []]
+    assert [list(column) for column in this.records(-1, 10)[:2]] == [[], []]
     assert (this.status, this.failure) == (_walk.FAILED, 9)
 
 

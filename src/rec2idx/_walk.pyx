@@ -14,7 +14,7 @@ from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.errno cimport EINTR, errno
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 from posix.unistd cimport pread
 
@@ -52,6 +52,8 @@ PASSED = _PASSED
 
 cdef enum:
     HEADER = 8
+    IR_HEADER = 24  # bytes that are kept of a record's payload where heads are wanted
+    HEAD = 8 + IR_HEADER
     MAGIC = 0xCED7230A
     LENGTH_MASK = (1 << 29) - 1
 
@@ -79,6 +81,13 @@ cdef inline uint32_t load32(const uint8_t* at) noexcept nogil:
     return at[0] | (<uint32_t>at[1] << 8) | (<uint32_t>at[2] << 16) | (<uint32_t>at[3] << 24)
 
 
+cdef inline void put32(uint8_t* out, uint32_t word, int64_t most) noexcept nogil:
+    """Write a word in little-endian byte order, but no more than `most` bytes of it."""
+    cdef int64_t i
+    for i in range(min(most, 4)):
+        out[i] = <uint8_t>(word >> (8 * i))
+
+
 cdef inline int64_t now_ns() noexcept nogil:
     cdef timespec t
     clock_gettime(CLOCK_MONOTONIC, &t)
@@ -103,6 +112,10 @@ cdef class Walk:
     cdef readonly int failure      # errno of the read that failed
     cdef readonly uint32_t magic    # the header read last: its two words
     cdef readonly uint32_t lrec
+    cdef readonly int64_t need      # bytes of a part to see at once, or all of a shorter one
+    cdef uint8_t* heads             # where the heads of this call's records go, or NULL
+    cdef uint8_t[HEAD] head         # that of the record in progress,
+    cdef int64_t seen               # of whose payload it has so many bytes
     cdef bint busy                  # a call is under way, perhaps in another thread
     cdef int64_t payload            # bytes of the record in progress, restored magics included
     cdef uint8_t* block             # bytes [base, base + filled) of the file
@@ -119,16 +132,19 @@ cdef class Walk:
     cdef int64_t spent_ns           # time in the window, without what the caller does between calls
     cdef int64_t clock_ns           # when spent_ns was brought up to date
 
-    def __cinit__(self, int64_t start, int64_t size, int64_t block=BLOCK, int64_t stop=NEVER):
+    def __cinit__(self, int64_t start, int64_t size, int64_t block=BLOCK, int64_t stop=NEVER,
+                  bint heads=False):
         if block < HEADER:
             raise ValueError(f"block is {block}, expected at least {HEADER} bytes")
+        self.need = HEADER + (IR_HEADER if heads else 0)
+        block = max(block, self.need)
         if not 0 <= start <= size:
             raise ValueError(f"start is {start}, expected 0 to {size}, the size of the file")
         self.position = self.window = start
         self.size = size
         self.stop = stop
         self.changed = True
-        self.room = min(block, max(size, HEADER))
+        self.room = min(block, max(size, self.need))
         self.opened = -1
         self.status = _WALKING
         self.block = <uint8_t*>PyMem_RawMalloc(self.room)
@@ -142,21 +158,21 @@ cdef class Walk:
         """Walk on in the open file `fd`; return the records that were completed.
 
         Returns two arrays of int64: offset of each record's first part, and payload size in
-        bytes. They hold `most` records, or fewer where the walk ended or time went by.
+        bytes. They hold `most` records, or fewer where the walk ended or time went by. The third
+        is None, or, where heads are wanted, an array of 32 bytes a record: uint32 payload length of
+        the first part, uint32 number of parts, and the first 24 bytes of the payload, which are
+        the IRHeader of an image record; zeros follow a shorter one.
         """
         if most < 1:
             raise ValueError(f"most is {most}, expected at least 1")
         cdef array.array offsets = array.clone(EMPTY, most, zero=False)
         cdef array.array sizes = array.clone(EMPTY, most, zero=False)
+        cdef array.array heads = self.enter(most)
         cdef Py_ssize_t count
-        self.enter()
         with nogil:
             count = self.run(fd, <int64_t*>offsets.data.as_longlongs,
                              <int64_t*>sizes.data.as_longlongs, most)
-        self.busy = False
-        array.resize(offsets, count)
-        array.resize(sizes, count)
-        return offsets, sizes
+        return self.leave(offsets, sizes, heads, count)
 
     def feed(self, const uint8_t[::1] data not None, int64_t at, Py_ssize_t most):
         """Walk on in `data`, the bytes of the file from `at` on; return what `records` returns.
@@ -168,9 +184,9 @@ cdef class Walk:
             raise ValueError(f"most is {most}, expected at least 1")
         cdef array.array offsets = array.clone(EMPTY, most, zero=False)
         cdef array.array sizes = array.clone(EMPTY, most, zero=False)
+        cdef array.array heads = self.enter(most)
         cdef Py_ssize_t count = 0
         cdef uint8_t* own = self.block
-        self.enter()
         if data.shape[0] > 0:
             with nogil:
                 self.block = <uint8_t*>&data[0]
@@ -182,16 +198,29 @@ cdef class Walk:
                 self.filled = 0
         if self.status == _WALKING:
             self.end_of_file()
-        self.busy = False
-        array.resize(offsets, count)
-        array.resize(sizes, count)
-        return offsets, sizes
+        return self.leave(offsets, sizes, heads, count)
 
-    cdef int enter(self) except -1:
+    cdef array.array enter(self, Py_ssize_t most):
+        """Begin a call; return where the heads of its records go, if any are wanted."""
         if self.busy:
             raise RuntimeError("a walk serves one thread at a time")
+        cdef array.array heads = None
+        if self.need > HEADER:
+            heads = array.clone(BYTES, most * HEAD, zero=False)
+            self.heads = heads.data.as_uchars
         self.busy = True
-        return 0
+        return heads
+
+    cdef tuple leave(self, array.array offsets, array.array sizes, array.array heads,
+                     Py_ssize_t count):
+        """End a call; return what it found."""
+        self.busy = False
+        self.heads = NULL
+        array.resize(offsets, count)
+        array.resize(sizes, count)
+        if heads is not None:
+            array.resize(heads, count * HEAD)
+        return offsets, sizes, heads
 
     def grow(self, int64_t size):
         """Say that the file has `size` bytes, more than was said before, and walk on."""
@@ -271,6 +300,9 @@ cdef class Walk:
             self.status = self.judge(cflag, after)
             if self.status != _WALKING:
                 break
+            if self.heads != NULL:
+                if not self.see(at, self.filled - here, cflag, length, count):
+                    break
             if cflag == 0:
                 offsets[count] = position
                 sizes[count] = length
@@ -291,6 +323,36 @@ cdef class Walk:
         self.parts += parts
         return count
 
+    cdef inline bint see(self, const uint8_t* at, int64_t there, uint32_t cflag, int64_t length,
+                         Py_ssize_t count) noexcept nogil:
+        """Keep the head of a record; say whether enough bytes of its part are there for that.
+
+        `there` bytes are, from `at` on, where the part begins.
+        """
+        cdef uint8_t* payload = self.head + 8
+        cdef uint32_t words[2]
+        cdef int64_t seen = 0
+        cdef int64_t more
+        if cflag > 1:
+            seen = min(self.seen + 4, <int64_t>IR_HEADER)  # the magic between two parts
+        more = min(length, IR_HEADER - seen)
+        if there < HEADER + more:
+            return False
+        if cflag > 1:
+            memcpy(words, self.head, 8)
+            words[1] += 1
+            put32(payload + self.seen, MAGIC, seen - self.seen)
+        else:
+            words[0] = <uint32_t>length
+            words[1] = 1
+            memset(payload, 0, IR_HEADER)
+        memcpy(self.head, words, 8)
+        memcpy(payload + seen, at + HEADER, more)
+        self.seen = seen + more
+        if cflag == 0 or cflag == 3:
+            memcpy(self.heads + count * HEAD, self.head, HEAD)
+        return True
+
     cdef inline Status judge(self, uint32_t cflag, int64_t after) noexcept nogil:
         """Say whether the header just read may stand where it stands."""
         if self.magic != MAGIC:
@@ -308,7 +370,8 @@ cdef class Walk:
 
     cdef bint fill(self, int fd) noexcept nogil:
         """Read the header at `position`, and what follows it while records are small."""
-        cdef int64_t want = HEADER if self.headers_only else self.room
+        cdef int64_t want = self.need if self.headers_only else self.room
+        cdef int64_t least = self.need
         cdef int64_t left = self.size - self.position
         cdef ssize_t got
         if left == 0:
@@ -318,7 +381,7 @@ cdef class Walk:
             want = left
         self.base = self.position
         self.filled = 0
-        while self.filled < HEADER and self.filled < want:
+        while self.filled < least and self.filled < want:
             got = pread(fd, self.block + self.filled, want - self.filled, self.base + self.filled)
             if got < 0:
                 if errno != EINTR:
@@ -343,6 +406,7 @@ cdef class Walk:
 
 
 cdef array.array EMPTY = array.array("q")
+cdef array.array BYTES = array.array("B")
 
 
 def find_start(const uint8_t[::1] data not None, int64_t at):
@@ -392,11 +456,12 @@ cdef inline char* put_number(char* out, uint64_t value) noexcept nogil:
 
 
 def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0,
-                 Py_ssize_t stop=PY_SSIZE_T_MAX, int64_t base=0):
+                 Py_ssize_t stop=PY_SSIZE_T_MAX, int64_t base=0, array.array keys=None):
     """Return the index lines of the records at `offsets[start:stop]`, moved by `base` bytes.
 
-    Record `offsets[0]` has the number `first`, those after it run on. A line is the number, a tab,
-    the offset and a newline, in ASCII. `offsets` is an array of int64.
+    A line is the key, a tab, the offset and a newline, in ASCII. Keys are those in `keys`, an array
+    of uint64; without it, record `offsets[0]` has the key `first`, and those after it run on.
+    `offsets` is an array of int64.
     """
     if offsets.typecode != "q":
         raise TypeError(f"offsets is an array of {offsets.typecode!r}, expected 'q'")
@@ -404,6 +469,13 @@ def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0
         raise ValueError(f"first is {first}, expected 0 or more")
     if base < 0:
         raise ValueError(f"base is {base}, expected 0 or more")
+    cdef const uint64_t* key = NULL
+    if keys is not None:
+        if keys.typecode != "Q":
+            raise TypeError(f"keys is an array of {keys.typecode!r}, expected 'Q'")
+        if len(keys) != len(offsets):
+            raise ValueError(f"{len(offsets)} records have {len(keys)} keys")
+        key = <uint64_t*>keys.data.as_ulonglongs
     stop = min(stop, len(offsets))
     start = min(max(start, 0), stop)
     cdef const int64_t* source = <int64_t*>offsets.data.as_longlongs
@@ -415,7 +487,7 @@ def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0
     try:
         with nogil:
             for i in range(start, stop):
-                out = put_number(out, <uint64_t>(first + i))
+                out = put_number(out, <uint64_t>(first + i) if key == NULL else key[i])
                 out[0] = b"\t"
                 out = put_number(out + 1, <uint64_t>(source[i] + base))
                 out[0] = b"\n"

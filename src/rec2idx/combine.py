@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from .progress import Report, Together
 from .safety import require_other, require_replaceable
 from .scan import scan
 from .segments import BATCH, Batch
+from .select import Keys, Selection
 from .sinks import Sink, new_file
 from .sources import Source, Stream, StrPath, opened
 
@@ -54,16 +55,20 @@ class CombinedSummary:
         files: the files that it is over, in order.
         left_out: empty files, which are not among them. DALI fails where it is given one.
         seconds: how long it took.
+        without_image: files of which no record has an image, and which are not among them either.
+        records_left_out: records that are not in the index, by what they are.
     """
 
     index: str
     files: tuple[CombinedFile, ...]
     left_out: tuple[str, ...]
     seconds: float
+    without_image: tuple[str, ...] = ()
+    records_left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
-        """Records in all files, and lines in the index."""
+        """Lines in the index: the records in all files, but for those left out."""
         return sum(file.records for file in self.files)
 
     @property
@@ -99,6 +104,10 @@ class CombinedSummary:
             f"{path}: empty, so left out of the index; leave it out of the reader's path too"
             for path in self.left_out
         ]
+        lines.extend(
+            f"{path}: no image in it, so left out; leave it out of the reader's path too"
+            for path in self.without_image
+        )
         paths = self.path
         for path in dict.fromkeys(paths):
             if paths.count(path) > 1:
@@ -126,6 +135,8 @@ def combine_index(
     records: Iterable[StrPath],
     index: StrPath,
     *,
+    keys: Keys = "sequence",
+    images_only: bool = False,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -138,12 +149,16 @@ def combine_index(
     Args:
         records: paths of the record files.
         index: path of the index.
+        keys: as for `create_index`; numbers run on from file to file.
+        images_only: as for `create_index`.
         jobs: as for `create_index`.
         executor: as for `create_index`.
         progress: called with the `Progress` over all files, from time to time. What it raises
             ends the run.
 
     Raises, before anything stands at `index`:
+        KeysError: two records have the same id, or one has none.
+        NoImageError: with `images_only`, no record is left.
         NotRecordIOError: one of the files is something else, or all are empty.
         DamagedRecordError: one of them cannot be followed to its end.
         FileChangedError: one of them changed before the index was whole.
@@ -175,36 +190,73 @@ def combine_index(
     together.show()
     with new_file(target) as sink:
         with walkers(executor, at_once) as shared:
-            files = _write(sink, full, at_once, jobs, shared, together)
+            run = _Run(sink, Selection(keys, images_only), together)
+            run.write(full, at_once, jobs, shared)
+        run.selection.require_all(target)
         # The offsets behind a file are wrong if it grew while those after it were read.
         in_parallel(lambda item: _require_same(*item), zip(paths, places, strict=True), at_once)
     left_out = [path for path, place in zip(paths, places, strict=True) if place.size == 0]
-    return CombinedSummary(target, tuple(files), tuple(left_out), time.perf_counter() - began)
+    return CombinedSummary(
+        target,
+        tuple(run.files),
+        tuple(left_out),
+        time.perf_counter() - began,
+        tuple(run.without_image),
+        run.selection.left_out,
+    )
 
 
-def _write(
-    sink: Sink,
-    full: list[tuple[str, Place]],
-    at_once: int,
-    jobs: int | None,
-    executor: Executor | None,
-    together: Together,
-) -> list[CombinedFile]:
-    """Write the lines of all files, in order, while those to come are already walked."""
+class _Run:
+    """The lines of all files, in order, while those to come are already walked."""
 
-    def batches(path: str, place: Place) -> Generator[Batch, None, None]:
-        with _the_same(path, place) as source:
-            yield from scan(source, jobs=jobs, executor=executor)
+    def __init__(self, sink: Sink, selection: Selection, together: Together) -> None:
+        self.selection = selection
+        self.files: list[CombinedFile] = []
+        self.without_image: list[str] = []
+        self._sink = sink
+        self._together = together
+        self._offset = 0  # bytes in the files before
 
-    files: list[CombinedFile] = []
-    first = offset = 0
-    makers = [partial(batches, *item) for item in full]
-    with ahead(makers, at_once) as walked:
-        for (path, place), found in zip(full, walked, strict=True):
-            count = _append(sink, found, first, offset, together)
-            files.append(CombinedFile(path, count, place.size, first, offset))
-            first, offset = first + count, offset + place.size
-    return files
+    def write(
+        self,
+        full: list[tuple[str, Place]],
+        at_once: int,
+        jobs: int | None,
+        executor: Executor | None,
+    ) -> None:
+        """Write the lines of these files."""
+
+        def batches(path: str, place: Place) -> Generator[Batch, None, None]:
+            with _the_same(path, place) as source:
+                heads = self.selection.heads
+                yield from scan(source, jobs=jobs, executor=executor, heads=heads)
+
+        makers = [partial(batches, *item) for item in full]
+        with ahead(makers, at_once) as walked:
+            for (path, place), found in zip(full, walked, strict=True):
+                self._append(path, place.size, found)
+
+    def _append(self, path: str, size: int, batches: Iterator[Batch]) -> None:
+        """Write the lines of a file. One without any counts as if it were not there."""
+        first = self.selection.records
+        part = self._together.part()
+        for batch in batches:
+            chosen = self.selection.choose(batch, path)
+            for start in range(0, len(chosen), BATCH):
+                stop = start + BATCH
+                self._sink.write(
+                    format_lines(
+                        chosen.offsets, chosen.first, start, stop, self._offset, chosen.keys
+                    )
+                )
+            part.set(self.selection.records - first, batch.stop)
+        count = self.selection.records - first
+        self._together.finish(part, count, size)
+        if count:
+            self.files.append(CombinedFile(path, count, size, first, self._offset))
+            self._offset += size
+        else:
+            self.without_image.append(path)
 
 
 def _survey(path: str, target: str) -> Place:
@@ -240,16 +292,3 @@ def _opened(path: str) -> Iterator[Source]:
         if isinstance(source, Stream):
             raise OSError(errno.EINVAL, "a reader needs files, and this is none", path)
         yield source
-
-
-def _append(sink: Sink, batches: Iterator[Batch], first: int, base: int, together: Together) -> int:
-    """Write the lines of a file whose first byte has the offset `base`; return how many."""
-    count = stop = 0
-    part = together.part()
-    for batch in batches:
-        for start in range(0, len(batch), BATCH):
-            sink.write(format_lines(batch.offsets, first + count, start, start + BATCH, base))
-        count, stop = count + len(batch), batch.stop
-        part.set(count, stop)
-    together.finish(part, count, stop)
-    return count

@@ -96,6 +96,14 @@ class EmptyFileError(NotRecordIOError):
     """The file has no bytes, so there is nothing to index."""
 
 
+class KeysError(RecordIOError, ValueError):
+    """The records do not have the keys that were asked for."""
+
+
+class NoImageError(RecordIOError, ValueError):
+    """Of all records, none has an image."""
+
+
 class FileChangedError(RecordIOError, OSError):
     """The file changed while it was read."""
 

@@ -80,7 +80,8 @@ def _is_last_record(record: Source, offset: int) -> bool:
     walker = Walker(record, offset)
     count = 0
     while walker.walk.status == WALKING and count < 2:
-        count += len(walker.records(2)[0])
+        if piece := walker.records(2):
+            count += len(piece.offsets)
     return walker.walk.status == END and count == 1
 
 

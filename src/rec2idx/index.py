@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ._walk import format_lines
@@ -15,7 +15,8 @@ from .errors import EmptyFileError
 from .progress import Progress, Report
 from .safety import require_other_file, require_safe_target
 from .scan import scan
-from .segments import BATCH, Batch
+from .segments import BATCH
+from .select import Chosen, Keys, Selection, tells_other_ids
 from .sinks import Sink, Writer, new_file
 from .sources import Source, Stream, StrPath, opened
 
@@ -30,16 +31,21 @@ class IndexSummary:
     """What was indexed.
 
     Attributes:
-        records: records in the file, and lines in the index.
+        records: lines in the index: the records of the file, but for those left out.
         bytes: bytes in the record file.
         seconds: how long it took.
         index: path of the index.
+        left_out: records that are not in the index, by what they are.
+        other_ids: whether the keys are running numbers, and the first records have ids that are
+            others and could be keys, as im2rec writes them.
     """
 
     records: int
     bytes: int
     seconds: float
     index: str
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    other_ids: bool = False
 
 
 def default_index_path(record: StrPath) -> str:
@@ -61,6 +67,8 @@ def create_index(
     index: StrPath | Writer | None = None,
     *,
     key_type: KeyType = int,
+    keys: Keys = "sequence",
+    images_only: bool = False,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -75,7 +83,12 @@ def create_index(
             without seeking.
         index: path of the index, by default that of the record with the suffix ``.idx``; or a
             binary file object, which gets the lines as they are found.
-        key_type: makes a key from a record's number, which counts from 0. Its `str` is written.
+        key_type: makes a key from a record's number or id. Its `str` is written.
+        keys: "sequence" for numbers that count from 0; "id" for the ids in the records' IRHeader,
+            which im2rec uses as keys. They are kept in memory until it is certain that they differ,
+            8 bytes each.
+        images_only: leave out records with no bytes after their labels, whatever their flag, such
+            as the file header and the identity records of InsightFace.
         jobs: parts of the file that are walked at once; None for what suits the machine and the
             storage. The index does not depend on it.
         executor: who walks them; None for threads of this process.
@@ -89,6 +102,8 @@ def create_index(
         NotRecordIOError: the record file is something else, or empty.
         DamagedRecordError: the record file cannot be followed to its end.
         FileChangedError: the record file changed while it was read.
+        KeysError: two records have the same id, or one has none.
+        NoImageError: with `images_only`, no record is left.
         WorkerError: a worker of `executor` does not see the record file.
         UnsafeTargetError: `index` is the record file itself, or another file that is no index.
         OSError: reading or writing failed.
@@ -111,21 +126,26 @@ def create_index(
                 total = None if isinstance(source, Stream) else source.size
                 progress(Progress(records, stop, total, time.perf_counter() - began))
 
-        records = 0
+        selection = Selection(keys, images_only)
         report(0, 0)
-        with closing(scan(source, jobs=jobs, executor=executor)) as batches:
+        stop = 0
+        scanned = scan(source, jobs=jobs, executor=executor, heads=selection.heads)
+        with closing(scanned) as batches:
             for batch in batches:
-                for lines in _lines(batch, key_type):
+                for lines in _lines(selection.choose(batch, source.path), key_type):
                     sink.write(lines)
-                records += len(batch)
-                report(records, batch.stop)
-        if records == 0:
+                stop = batch.stop
+                report(selection.records, stop)
+        if stop == 0:
             raise EmptyFileError(
                 "the file is empty, and loaders refuse an empty index",
                 path=source.path,
                 advice="check whether it was written or copied to the end",
             )
-    return IndexSummary(records, source.size, time.perf_counter() - began, path)
+        selection.require_all(source.path)
+        other = keys == "sequence" and not isinstance(source, Stream) and tells_other_ids(source)
+    seconds = time.perf_counter() - began
+    return IndexSummary(selection.records, source.size, seconds, path, selection.left_out, other)
 
 
 @contextmanager
@@ -143,16 +163,16 @@ def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Si
         yield sink, sink.name
 
 
-def _lines(batch: Batch, key_type: KeyType) -> Iterator[bytes]:
+def _lines(chosen: Chosen, key_type: KeyType) -> Iterator[bytes]:
     """Return the lines of a batch, in pieces that fit into a processor's cache."""
-    for start in range(0, len(batch), BATCH):
-        stop = min(start + BATCH, len(batch))
+    for start in range(0, len(chosen), BATCH):
+        stop = min(start + BATCH, len(chosen))
         if key_type is int:
-            yield format_lines(batch.offsets, batch.first, start, stop)
+            yield format_lines(chosen.offsets, chosen.first, start, stop, keys=chosen.keys)
         else:
-            numbers = range(batch.first + start, batch.first + stop)
-            offsets = batch.offsets[start:stop]
-            yield "".join(map(_line, map(key_type, numbers), offsets)).encode()
+            keys = chosen.keys or range(chosen.first, chosen.first + len(chosen))
+            offsets = chosen.offsets[start:stop]
+            yield "".join(map(_line, map(key_type, keys[start:stop]), offsets)).encode()
 
 
 def _line(key: object, offset: int) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 from .concurrency import files_at_once, in_parallel, walkers
 from .errors import RecordIOError, UnsafeTargetError
 from .find import FoundFile, RepeatedFile, SkippedFile, find_records
 from .index import IndexSummary, create_index, default_index_path
 from .progress import Report, Together
+from .select import Keys
 from .sources import StrPath, is_url
 
 
@@ -59,8 +62,13 @@ class ManySummary:
 
     @property
     def records(self) -> int:
-        """Records in the indexed files."""
+        """Lines in the indexes."""
         return sum(summary.records for summary in self.done)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Records of the indexed files that are in no index, by what they are."""
+        return dict(sum((Counter(summary.left_out) for summary in self.done), Counter()))
 
     @property
     def bytes(self) -> int:
@@ -73,6 +81,8 @@ def create_indexes(
     out_dir: StrPath | None = None,
     *,
     recursive: bool = False,
+    keys: Keys = "sequence",
+    images_only: bool = False,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -88,6 +98,8 @@ def create_indexes(
         recursive: take the ``*.rec`` files in the given folders, which may be URLs, and in all
             folders in them, in sorted order, also through links. Those that do not begin like
             RecordIO are skipped; one that is empty is an error.
+        keys: as for `create_index`.
+        images_only: as for `create_index`.
         jobs: as for `create_index`; and so many files are under way at once at most.
         executor: as for `create_index`.
         progress: called with the `Progress` over all files, from time to time, in this thread.
@@ -111,9 +123,12 @@ def create_indexes(
     together = Together(progress, _sum([file.size for file in found.files]))
     at_once = files_at_once([file.path for file in found.files], jobs, executor)
     with walkers(executor, at_once) as shared:
+        create = partial(
+            create_index, keys=keys, images_only=images_only, jobs=jobs, executor=shared
+        )
 
         def index_one(item: tuple[FoundFile, str]) -> FileResult:
-            return _index_one(*item, jobs, shared, together)
+            return _index_one(*item, create, together)
 
         results = in_parallel(index_one, plan, at_once, together)
     together.show()
@@ -127,13 +142,13 @@ def create_indexes(
 
 
 def _index_one(
-    file: FoundFile, index: str, jobs: int | None, executor: Executor | None, together: Together
+    file: FoundFile, index: str, create: Callable[..., IndexSummary], together: Together
 ) -> FileResult:
     part = together.part()
     try:
         if file.below:
             _make_folder(os.path.dirname(index))
-        done = create_index(file.path, index, jobs=jobs, executor=executor, progress=part)
+        done = create(file.path, index, progress=part)
     except (RecordIOError, OSError) as error:
         if error is together.raised:
             raise

@@ -90,7 +90,7 @@ class MXRecordIO:
     def _next(self) -> bytes | None:
         walk, source = self._walk, self._source
         while walk.status == _walk.WALKING:
-            offsets, sizes = walk.records(source.fd, 1)
+            offsets, sizes, _ = walk.records(source.fd, 1)
             if offsets:
                 self._count += 1
                 extent = source.read(offsets[0], walk.position - offsets[0])

@@ -10,13 +10,12 @@ the result is always that of one walk from the first byte; a guess only decides 
 from __future__ import annotations
 
 import time
-from array import array
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from . import _walk
 from .damage import error_of
-from .segments import BATCH, NEVER, Batch, Segment, Walker
+from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker
 from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
 from .workers import SEGMENT_BYTES, Plan, Workers, is_elsewhere
@@ -38,6 +37,7 @@ def scan(
     executor: Executor | None = None,
     segment_size: int | None = None,
     block_size: int | None = None,
+    heads: bool = False,
 ) -> Generator[Batch, None, None]:
     """Walk through a file; yield its records in batches, in file order.
 
@@ -50,6 +50,7 @@ def scan(
         executor: who walks them; None for threads of this process.
         segment_size: bytes of a segment; None to suit the records.
         block_size: bytes of one read; None to suit the storage.
+        heads: whether batches have the first bytes of each record, such as its IRHeader.
 
     Raises, after the last whole record was yielded:
         NotRecordIOError: the file is something else.
@@ -68,9 +69,9 @@ def scan(
         raise ValueError(f"segment_size is {segment_size}, expected at least 4 bytes")
     with opened(record) as source:
         if isinstance(source, Stream):
-            yield from scan_stream(source)
+            yield from scan_stream(source, heads)
             return
-        chain = _Chain(source, block_size)
+        chain = _Chain(source, block_size, heads)
         if jobs == 1 and executor is None:
             yield from chain.walk_on()
         else:
@@ -93,11 +94,13 @@ def _share(
     if chain.ended:
         return
     mean = chain.position // max(chain.count, 1)
-    plan = Plan(source, chain.position, mean, jobs, segment_size, elsewhere)
+    plan = Plan(
+        source, chain.position, mean, jobs, segment_size, chain.block, chain.heads, elsewhere
+    )
     if not elsewhere and source.size - chain.position <= plan.segment_size:
         yield from chain.walk_on()
         return
-    with Workers(source, chain.block, plan, executor) as workers:
+    with Workers(source, plan, executor) as workers:
         for segment in workers.segments(chain.position):
             yield from chain.join(segment)
             if chain.ended:
@@ -123,9 +126,10 @@ def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
 class _Chain:
     """The true chain of records, from the first byte on."""
 
-    def __init__(self, source: Source, block: int | None) -> None:
+    def __init__(self, source: Source, block: int | None, heads: bool) -> None:
         self.source = source
         self.block = block
+        self.heads = heads
         self.position = 0  # where the next record starts
         self.count = 0  # records before it
         self.ended = False
@@ -134,13 +138,12 @@ class _Chain:
         """Walk until `stop` is passed, or the chain meets the records of `segment`."""
         if self.position >= stop or self._meets(segment):
             return
-        walker = Walker(self.source, self.position, stop, self.block)
+        walker = Walker(self.source, self.position, stop, self.block, self.heads)
         walk = walker.walk
         while walk.status == _walk.WALKING:
             # A few records at first: the chain mostly meets a segment soon or never.
-            offsets, sizes = walker.records(64 if segment else BATCH)
-            if offsets:
-                yield self._take(offsets, sizes, walker.end)
+            if piece := walker.records(64 if segment else BATCH):
+                yield self._take(piece)
                 if self._meets(segment):
                     return
         if walk.status == _walk.END:
@@ -154,13 +157,13 @@ class _Chain:
         if self.ended or self.position >= segment.stop:
             return
         for piece in segment.from_record(self.position):
-            yield self._take(*piece)
+            yield self._take(piece)
         yield from self.walk_on(segment.stop)
 
-    def _take(self, offsets: array[int], sizes: array[int], end: int) -> Batch:
-        batch = Batch(self.count, offsets, sizes, end)
-        self.count += len(offsets)
-        self.position = end
+    def _take(self, piece: Piece) -> Batch:
+        batch = Batch(self.count, *piece)
+        self.count += len(batch)
+        self.position = batch.stop
         return batch
 
     def _meets(self, segment: Segment | None) -> bool:

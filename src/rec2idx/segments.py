@@ -17,6 +17,7 @@ BATCH = 8192  # records: their offsets and index lines fit into a processor's ca
 LOCAL_BLOCK = 1 << 17  # bytes; as large as the kernel's own, which says why
 REMOTE_BLOCK = 1 << 22  # bytes: takes about as long to transfer as a request takes to be answered
 REMOTE_HEADER = 64  # bytes asked for where one header is wanted
+HEAD_SIZE = 32  # bytes of a record's head
 GUESS_BLOCK = 1 << 16  # bytes read at once in search of a record's start
 NEVER = (1 << 63) - 1
 
@@ -31,12 +32,18 @@ class Batch:
         sizes: payload size of each record in bytes, an array of int64. Where a record has several
             parts, the magics between them belong to the payload and count.
         stop: byte offset where the next record starts.
+        heads: None, or with ``scan(..., heads=True)`` an array of bytes with 32 for each record, in
+            little-endian byte order: uint32 payload length of the first part, uint32 number of
+            parts, and the first 24 bytes of the payload, followed by zeros if it is shorter. In
+            image records these are the IRHeader: uint32 flag, float32 label, uint64 id, uint64
+            id2. ``struct.iter_unpack("<IIIfQQ", batch.heads)`` yields them.
     """
 
     first: int
     offsets: array[int]
     sizes: array[int]
     stop: int
+    heads: array[int] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -49,11 +56,18 @@ class Piece(NamedTuple):
         offsets: byte offset of each record's first part, int64; at least one.
         sizes: payload size of each record in bytes, int64.
         end: where the record after the last one starts.
+        heads: 32 bytes for each record, as in a `Batch`; or None.
     """
 
     offsets: array[int]
     sizes: array[int]
     end: int
+    heads: array[int] | None = None
+
+    def cut(self, at: int) -> Piece:
+        """Return it without the first `at` records."""
+        heads = None if self.heads is None else self.heads[at * HEAD_SIZE :]
+        return Piece(self.offsets[at:], self.sizes[at:], self.end, heads)
 
 
 @dataclass(frozen=True)
@@ -83,21 +97,27 @@ class Segment:
         if at == len(piece.offsets) or piece.offsets[at] != offset:
             return []
         if at > 0:
-            piece = Piece(piece.offsets[at:], piece.sizes[at:], piece.end)
+            piece = piece.cut(at)
         return [piece, *self.pieces[number + 1 :]]
 
 
 @dataclass(frozen=True)
-class Search:
-    """How the first record of a segment is looked for.
+class Manner:
+    """How the segments of a file are walked.
 
     Attributes:
-        within: bytes to look through.
-        step: bytes to read at once.
+        most: records after which to stop, so that memory stays bounded.
+        within: bytes in which to look for the first record.
+        step: bytes to read at once in search of it.
+        block: bytes of one read after that; None to suit the source.
+        heads: whether the heads of records are wanted.
     """
 
+    most: int
     within: int
     step: int = GUESS_BLOCK
+    block: int | None = None
+    heads: bool = False
 
 
 def reads_headers(jump: int) -> bool:
@@ -114,13 +134,15 @@ class Walker:
         start: int,
         stop: int = NEVER,
         block: int | None = None,
+        heads: bool = False,
         data: bytes = b"",
     ):
         self._source = source
         self._local = isinstance(source, LocalFile)
         self._block = block or (LOCAL_BLOCK if self._local else REMOTE_BLOCK)
         size = source.size
-        self.walk = Walk(start, size, self._block if self._local else 8, min(stop, NEVER))
+        own = self._block if self._local else 8
+        self.walk = Walk(start, size, own, min(stop, NEVER), heads)
         self._limit = min(stop, size)
         self._data = data  # the bytes from `start` on, as far as they are known
         self._at = start
@@ -130,14 +152,15 @@ class Walker:
         """Where the record after the last whole one starts."""
         return self.walk.opened if self.walk.opened >= 0 else self.walk.position
 
-    def records(self, most: int) -> tuple[array[int], array[int]]:
-        """Return offsets and sizes of the next records, none where it takes long to find one."""
+    def records(self, most: int) -> Piece | None:
+        """Return the next records, None where it takes long to find one."""
         if isinstance(self._source, LocalFile):
-            return self.walk.records(self._source.fd, most)
-        found = self.walk.feed(self._data, self._at, most)
-        if self.walk.status == WALKING and len(found[0]) < most:
-            self._read_on()
-        return found
+            offsets, sizes, heads = self.walk.records(self._source.fd, most)
+        else:
+            offsets, sizes, heads = self.walk.feed(self._data, self._at, most)
+            if self.walk.status == WALKING and len(offsets) < most:
+                self._read_on()
+        return Piece(offsets, sizes, self.end, heads) if offsets else None
 
     def _read_on(self) -> None:
         """Read from the next header on: a block, or little where whole blocks were jumped over."""
@@ -151,13 +174,7 @@ class Walker:
 
 
 def walk_segment(
-    source: Source,
-    start: int,
-    stop: int,
-    most: int,
-    search: Search,
-    block: int | None = None,
-    abandoned: Callable[[], bool] = bool,
+    source: Source, start: int, stop: int, manner: Manner, abandoned: Callable[[], bool] = bool
 ) -> Segment:
     """Guess the first record of a segment and walk until its end is passed.
 
@@ -165,48 +182,38 @@ def walk_segment(
         source: the file.
         start: first byte, a multiple of 4.
         stop: byte behind the segment.
-        most: records after which to stop, so that memory stays bounded.
-        search: how to look for a record's start.
-        block: bytes of one read; None to suit the source.
+        manner: how.
         abandoned: asked from time to time; True to give up.
     """
     began, busy = time.perf_counter(), time.thread_time()
-    guess, data = guess_start(source, start, stop, search)
+    guess, data = guess_start(source, start, stop, manner)
     if guess < 0:
         return Segment(start, stop, [])
-    walker = Walker(source, guess, stop, block, data)
+    walker = Walker(source, guess, stop, manner.block, manner.heads, data)
     # Not one large array: memory of that size is mapped anew each time, which two threads that walk
     # would spend half of their time on.
     pieces: list[Piece] = []
+    most = manner.most
     while walker.walk.status == WALKING and most > 0 and not abandoned():
-        offsets, sizes = walker.records(min(most, BATCH))
-        if offsets:
-            pieces.append(Piece(offsets, sizes, walker.end))
-            most -= len(offsets)
+        if piece := walker.records(min(most, BATCH)):
+            pieces.append(piece)
+            most -= len(piece.offsets)
     wall = time.perf_counter() - began
     waiting = 1 - (time.thread_time() - busy) / wall if wall > 0 else 0.0
     return Segment(start, stop, pieces, waiting)
 
 
 def walk_segment_again(
-    source: Source,
-    start: int,
-    stop: int,
-    most: int,
-    search: Search,
-    block: int | None,
-    abandoned: Callable[[], bool],
+    source: Source, start: int, stop: int, manner: Manner, abandoned: Callable[[], bool]
 ) -> Segment:
     """Do what `walk_segment` does, in one thread of several that have the same file."""
     if not isinstance(source, LocalFile):
-        return walk_segment(source, start, stop, most, search, block, abandoned)
+        return walk_segment(source, start, stop, manner, abandoned)
     with source.again() as own:
-        return walk_segment(own, start, stop, most, search, block, abandoned)
+        return walk_segment(own, start, stop, manner, abandoned)
 
 
-def walk_segment_at(
-    place: Place, start: int, stop: int, most: int, search: Search, block: int | None = None
-) -> Segment:
+def walk_segment_at(place: Place, start: int, stop: int, manner: Manner) -> Segment:
     """Open the file and do what `walk_segment` does, on whatever machine this runs.
 
     Raises:
@@ -223,17 +230,17 @@ def walk_segment_at(
             advice="give a path or URL that is the same file for every worker",
         ) from error
     with opened as source:
-        return walk_segment(source, start, stop, most, search, block)
+        return walk_segment(source, start, stop, manner)
 
 
-def guess_start(source: Source, start: int, stop: int, search: Search) -> tuple[int, bytes]:
+def guess_start(source: Source, start: int, stop: int, manner: Manner) -> tuple[int, bytes]:
     """Return the first place in [start, stop) where a record seems to start, or -1.
 
     Returns:
         That place, and the bytes from there on that were read in search of it.
     """
-    at, stop = start, min(stop, start + search.within)
-    step = search.step & ~3 or 4
+    at, stop = start, min(stop, start + manner.within)
+    step = manner.step & ~3 or 4
     while at < stop:
         # Seven bytes more, so that a header which begins before `stop` is seen whole.
         data = source.read(at, min(step, stop - at) + 7)

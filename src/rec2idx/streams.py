@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 
 from . import _walk
 from ._walk import Walk
 from .damage import error_of
-from .framing import HEADER_SIZE
-from .segments import BATCH, Batch
+from .segments import BATCH, Batch, Piece
 from .sources import Stream
 
 
-def scan_stream(stream: Stream) -> Iterator[Batch]:
+def scan_stream(stream: Stream, heads: bool = False) -> Iterator[Batch]:
     """Walk through a stream; yield and raise what `scan` does for a file with the same bytes.
 
-    However long a record is, no more of it is kept than a header.
+    However long a record is, no more of it is kept than its head.
     """
-    walk = Walk(0, 0)
+    walk = Walk(0, 0, heads=heads)
     count = 0
-    kept = b""  # the header at which the walk stands, as far as it has come
+    kept = b""  # the part at which the walk stands, as far as it is wanted and has come
     while True:
         at = stream.size
         chunk = stream.next()
         walk.grow(stream.size)
         start = walk.position
-        header = kept + chunk[: HEADER_SIZE - len(kept)]
-        for data, where in ((header, start), (chunk, at)) if kept else ((chunk, at),):
-            for offsets, sizes in _feed(walk, data, where):
-                end = walk.opened if walk.opened >= 0 else walk.position
-                yield Batch(count, offsets, sizes, end)
-                count += len(offsets)
+        if start + len(kept) == at:  # it goes on in what has come now
+            blocks = [(kept + chunk, start)]
+        else:
+            blocks = [(kept, start), (chunk, at)]
+        for data, where in blocks:
+            for piece in _feed(walk, data, where):
+                yield Batch(count, *piece)
+                count += len(piece.offsets)
         if not chunk:
             break
-        behind = walk.position - at
-        kept = header if behind < 0 else chunk[behind : behind + HEADER_SIZE]
+        data, where = blocks[-1]
+        if walk.position >= where:
+            kept = data[walk.position - where :][: walk.need]
         if walk.status not in _MORE_MAY_FOLLOW:
             break
     if walk.status != _walk.END:
@@ -52,10 +53,11 @@ _MORE_MAY_FOLLOW = (
 )
 
 
-def _feed(walk: Walk, data: bytes, at: int) -> Iterator[tuple[array[int], array[int]]]:
+def _feed(walk: Walk, data: bytes, at: int) -> Iterator[Piece]:
     while True:
-        found = walk.feed(data, at, BATCH)
-        if found[0]:
-            yield found
-        if len(found[0]) < BATCH or walk.status != _walk.WALKING:
+        offsets, sizes, heads = walk.feed(data, at, BATCH)
+        if offsets:
+            end = walk.opened if walk.opened >= 0 else walk.position
+            yield Piece(offsets, sizes, end, heads)
+        if len(offsets) < BATCH or walk.status != _walk.WALKING:
             return

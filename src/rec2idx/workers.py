@@ -11,7 +11,7 @@ from .errors import RecordIOError, WorkerError
 from .segments import (
     GUESS_BLOCK,
     REMOTE_BLOCK,
-    Search,
+    Manner,
     Segment,
     reads_headers,
     walk_segment_again,
@@ -54,6 +54,8 @@ class Plan:
         mean: bytes a record, of those before it; 0 if none are known.
         jobs: segments under way at once, None for what suits.
         segment_size: bytes of a segment, None for what suits.
+        block: bytes of one read, None for what suits.
+        heads: whether the heads of records are wanted.
         elsewhere: whether other processes walk them.
     """
 
@@ -64,6 +66,8 @@ class Plan:
         mean: int,
         jobs: int | None,
         segment_size: int | None,
+        block: int | None,
+        heads: bool,
         elsewhere: bool,
     ) -> None:
         self._local = isinstance(source, LocalFile)
@@ -85,7 +89,8 @@ class Plan:
             step = REMOTE_BLOCK  # what is read in search of a start is walked as well
         self.jobs = jobs or (ELSEWHERE_JOBS if elsewhere else suits)
         self.segment_size = ((segment_size or size or SEGMENT_BYTES) + 3) & ~3
-        self.search = Search(max(4 * mean, GUESS_BLOCK), step)
+        within = max(4 * mean, GUESS_BLOCK)
+        self.manner = Manner(4 * SEGMENT_RECORDS, within, step, block, heads)
 
     def learn(self, segment: Segment) -> None:
         """Have more segments under way where each of them waits for a disk, header by header."""
@@ -103,11 +108,8 @@ def _cores() -> int:
 class Workers:
     """Who walks the segments: threads of this process, or somebody else's executor."""
 
-    def __init__(
-        self, source: Source, block: int | None, plan: Plan, executor: Executor | None
-    ) -> None:
+    def __init__(self, source: Source, plan: Plan, executor: Executor | None) -> None:
         self._source = source
-        self._block = block
         self._plan = plan
         self._pending: deque[tuple[int, int, Future[Segment] | None]] = deque()
         self._abandoned = False
@@ -134,7 +136,7 @@ class Workers:
 
     def _submit(self, start: int, stop: int) -> Future[Segment] | None:
         """Ask for a segment; None where the executor takes no more."""
-        args = (self._source, start, stop, 4 * SEGMENT_RECORDS, self._plan.search, self._block)
+        args = (self._source, start, stop, self._plan.manner)
         if self._executor is None:
             return self._pool().submit(walk_segment_again, *args, self._is_abandoned)
         try:

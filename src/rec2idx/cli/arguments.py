@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from .._version import __version__
+from ..select import KEYS
 from .messages import printable
 
 PROGRESS = ("auto", "bar", "lines", "none")
@@ -38,6 +39,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """
     parser = Parser(
         prog="rec2idx",
+        usage="%(prog)s [options] RECORD [INDEX]",
         description="Create the index (.idx) of a RecordIO file (.rec).",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -50,6 +52,7 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         nargs="?",
         help="the index to write (default: RECORD with the suffix .idx); - is standard output",
     )
+    add_selection(parser)
     add_workers(parser, "parts of the file to walk at once")
     parser.add_argument(
         "--progress",
@@ -64,6 +67,19 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if args.record == "-" and args.index is None:
         parser.error("where RECORD is standard input, INDEX must be given")
     return args
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which records an index names, and under which keys."""
+    parser.add_argument(
+        "--keys",
+        choices=KEYS,
+        default="sequence",
+        help="running numbers (default), or the records' ids",
+    )
+    parser.add_argument(
+        "--images-only", action="store_true", help="leave out records without an image"
+    )
 
 
 def add_workers(parser: argparse.ArgumentParser, jobs: str) -> None:

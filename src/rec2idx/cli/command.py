@@ -11,7 +11,7 @@ from ..index import create_index
 from ..sinks import Sink
 from ..sources import Stream
 from .arguments import parse_args
-from .messages import count, say
+from .messages import OTHER_IDS, count, left_out, say
 from .progress import progress_report
 from .run import DONE, executor, run
 
@@ -28,12 +28,22 @@ def _index(args: argparse.Namespace) -> int:
     lines = sys.stderr if args.index == "-" else sys.stdout
     name = "<stdin>" if args.record == "-" else args.record
     with executor(args) as workers, progress_report(kind, name, lines) as report:
-        done = create_index(record, index, jobs=args.jobs, executor=workers, progress=report)
+        done = create_index(
+            record,
+            index,
+            keys=args.keys,
+            images_only=args.images_only,
+            jobs=args.jobs,
+            executor=workers,
+            progress=report,
+        )
     if not args.quiet:
         say(
             f"{name}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
-            f"{done.seconds:.3g} s; index written to {done.index}"
+            f"{done.seconds:.3g} s{left_out(done.left_out)}; index written to {done.index}"
         )
+        if done.other_ids:
+            say(f"{name}: {OTHER_IDS}")
     return DONE
 
 

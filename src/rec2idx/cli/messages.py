@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
+from collections.abc import Mapping
 
 from ..errors import RecordIOError
 
@@ -42,3 +44,22 @@ def count(number: int, unit: str) -> str:
     ('1 record', '2 records')
     """
     return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+
+
+OTHER_IDS = (
+    "its records have ids other than the running numbers; if im2rec wrote it, --keys id "
+    "gives the keys that its index had"
+)
+
+
+def left_out(records: Mapping[str, int]) -> str:
+    """Return what was left out as the end of a phrase, nothing if that is nothing.
+
+    >>> left_out({"file header": 1, "identity record": 20, "record without an image": 2})
+    '; left out 1 file header, 20 identity records, 2 records without an image'
+    """
+    parts = []
+    for what, number in records.items():
+        noun, more = re.split(r"(?<=record)\b|(?<=header)\b", what, maxsplit=1)
+        parts.append(count(number, noun) + more)
+    return f"; left out {', '.join(parts)}" if parts else ""

@@ -9,8 +9,8 @@ from .._version import __version__
 from ..combine import CombinedSummary, combine_index
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
-from .arguments import Parser, add_workers
-from .messages import count, describe, say
+from .arguments import Parser, add_selection, add_workers
+from .messages import OTHER_IDS, count, describe, left_out, say
 from .progress import StdoutError, progress_report
 from .run import DONE, FAILED, executor, run
 
@@ -66,6 +66,7 @@ def parse_args() -> argparse.Namespace:
         metavar="ALL.idx",
         help="write one index over the files, laid end to end in the given order",
     )
+    add_selection(index)
     add_workers(index, "files, and parts of a file, to walk at once")
     index.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors and warnings"
@@ -83,6 +84,8 @@ def _separately(args: argparse.Namespace) -> int:
             args.records,
             args.out_dir,
             recursive=args.recursive,
+            keys=args.keys,
+            images_only=args.images_only,
             jobs=args.jobs,
             executor=workers,
             progress=report,
@@ -98,6 +101,10 @@ def _separately(args: argparse.Namespace) -> int:
     elif not args.quiet:
         number = f"{len(done.done)} of {count(len(done.files), 'file')}"
         _say(f"{number} indexed, {_amounts(done)}")
+        other = [file.record for file in done.files if file.summary and file.summary.other_ids]
+        if other:
+            more = f" and {count(len(other) - 1, 'other file')}" if len(other) > 1 else ""
+            _say(f"{other[0]}{more}: {OTHER_IDS}")
     return DONE if done.files and not done.failed else FAILED
 
 
@@ -113,7 +120,15 @@ def _combined(args: argparse.Namespace) -> int:
             _say(f"{', '.join(args.records)}: no RecordIO file there")
             return FAILED
     with executor(args) as workers, progress_report(_bar(args), "recordio", None) as report:
-        done = combine_index(paths, args.combine, jobs=args.jobs, executor=workers, progress=report)
+        done = combine_index(
+            paths,
+            args.combine,
+            keys=args.keys,
+            images_only=args.images_only,
+            jobs=args.jobs,
+            executor=workers,
+            progress=report,
+        )
     for warning in done.warnings:
         _say(warning)
     if not args.quiet:
@@ -139,7 +154,9 @@ def _say_passed_over(found: ManySummary | FoundFiles) -> None:
 
 def _amounts(done: ManySummary | CombinedSummary) -> str:
     text = f"{count(done.records, 'record')}, {count(done.bytes, 'byte')}, {done.seconds:.3g} s"
-    return f"{text}; index written to {done.index}" if isinstance(done, CombinedSummary) else text
+    if isinstance(done, CombinedSummary):
+        return f"{text}{left_out(done.records_left_out)}; index written to {done.index}"
+    return text + left_out(done.left_out)
 
 
 def _tell(text: str) -> None:
