@@ -16,9 +16,9 @@ cluster: .envs/remote/installed
 	test -x .envs/remote/bin/python || $(BIN)/python -m venv .envs/remote
 	.envs/remote/bin/python -m pip install --quiet --upgrade pip
 	rm -rf build
-	.envs/remote/bin/python -m pip install --quiet --group test --group remote
+	.envs/remote/bin/python -m pip install --quiet --group test --group remote '.[remote,dask]'
+	rm -rf build
 	.envs/remote/bin/python -m pip install --quiet --force-reinstall --no-deps .
-	.envs/remote/bin/python -m pip install --quiet '.[remote,dask]'
 	touch $@
 
 # nginx is the one thing here that pip cannot install.
