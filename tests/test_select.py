@@ -187,7 +187,7 @@ contents = st.lists(
 ).map(b"".join)
 
 
-def head_of(data: bytes, offset: int, payload: bytes) -> bytes:
+def head_of(data: bytes, offset: int, payload: bytes, size: int) -> bytes:
     """The head of a record, as the documentation of `Batch` has it."""
     at, parts, first = offset, 0, None
     while True:
@@ -197,15 +197,21 @@ def head_of(data: bytes, offset: int, payload: bytes) -> bytes:
         parts += 1
         at += 8 + (length + 3) // 4 * 4
         if lrec >> 29 in (0, 3):
-            return struct.pack("<II", first, parts) + payload[:24].ljust(24, b"\0")
+            return struct.pack("<II", first, parts) + payload[:size].ljust(size, b"\0")
 
 
-@given(contents, st.integers(1, 4), st.integers(4, 200), st.integers(8, 300))
-def test_heads(tmp_path, data, jobs, segment_size, block_size):
+@given(
+    contents,
+    st.sampled_from([1, 24, 120]),
+    st.integers(1, 4),
+    st.integers(4, 200),
+    st.integers(8, 300),
+)
+def test_heads(tmp_path, data, size, jobs, segment_size, block_size):
     (tmp_path / "a.rec").write_bytes(data)
-    expected = b"".join(head_of(data, at, payload) for at, payload in read(data)[0])
+    expected = b"".join(head_of(data, at, payload, size) for at, payload in read(data)[0])
     options = {"jobs": jobs, "segment_size": segment_size, "block_size": block_size}
-    batches = rec2idx.scan(tmp_path / "a.rec", heads=True, **options)
+    batches = rec2idx.scan(tmp_path / "a.rec", heads=size, **options)
     assert b"".join(bytes(batch.heads) for batch in batches) == expected
 
 
@@ -216,11 +222,11 @@ class Pieces(io.BytesIO):
         return super().read(5000 if self.tell() < 10 else 7)
 
 
-@given(contents)
-def test_heads_of_a_stream(data):
+@given(contents, st.sampled_from([1, 24, 120]))
+def test_heads_of_a_stream(data, size):
     big = part(0, bytes(4090)) + data
-    expected = b"".join(head_of(big, at, payload) for at, payload in read(big)[0])
-    batches = rec2idx.scan(Pieces(big), heads=True)
+    expected = b"".join(head_of(big, at, payload, size) for at, payload in read(big)[0])
+    batches = rec2idx.scan(Pieces(big), heads=size)
     assert b"".join(bytes(batch.heads) for batch in batches) == expected
 
 

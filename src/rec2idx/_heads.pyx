@@ -1,8 +1,8 @@
 # cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
 """What the heads of records say: which have an image, and their ids. See `rec2idx.segments.Batch`.
 
-A head is 32 bytes: uint32 payload length of the first part, uint32 number of parts, then the
-IRHeader: uint32 flag, float32 label, uint64 id, uint64 id2.
+A head is 32 bytes or more: uint32 payload length of the first part, uint32 number of parts, then the
+payload, which begins with the IRHeader: uint32 flag, float32 label, uint64 id, uint64 id2.
 """
 
 from cpython cimport array
@@ -48,36 +48,41 @@ cdef inline uint8_t kind_of(int64_t size, const uint8_t* head) noexcept nogil:
     return _IMAGE if rest > 0 else _NO_IMAGE
 
 
-cdef const uint8_t* heads_of(array.array sizes, array.array heads) except NULL:
+cdef Py_ssize_t stride_of(array.array sizes, array.array heads) except -1:
+    """Return the bytes of a head."""
     if sizes.typecode != "q" or heads.typecode != "B":
         raise TypeError("expected sizes as an array of 'q' and heads as one of 'B'")
-    if len(heads) != HEAD * len(sizes):
-        raise ValueError(f"{len(sizes)} records have {len(heads)} bytes of heads")
-    return heads.data.as_uchars
+    cdef Py_ssize_t count = len(sizes)
+    cdef Py_ssize_t stride = len(heads) // count if count else HEAD
+    if stride < HEAD or stride * count != len(heads):
+        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    return stride
 
 
 def kinds(array.array sizes not None, array.array heads not None):
     """Return the kind of each record, an array of bytes: IMAGE, NO_IMAGE, ..."""
-    cdef const uint8_t* head = heads_of(sizes, heads)
+    cdef Py_ssize_t stride = stride_of(sizes, heads)
+    cdef const uint8_t* head = heads.data.as_uchars
     cdef Py_ssize_t i, count = len(sizes)
     cdef array.array found = array.clone(BYTES, count, zero=False)
     cdef uint8_t* out = found.data.as_uchars
     cdef const int64_t* size = <int64_t*>sizes.data.as_longlongs
     with nogil:
         for i in range(count):
-            out[i] = kind_of(size[i], head + i * HEAD)
+            out[i] = kind_of(size[i], head + i * stride)
     return found
 
 
 def ids(array.array sizes not None, array.array heads not None):
     """Return the id of each record, an array of uint64; 0 where it has none."""
-    cdef const uint8_t* head = heads_of(sizes, heads)
+    cdef Py_ssize_t stride = stride_of(sizes, heads)
+    cdef const uint8_t* head = heads.data.as_uchars
     cdef Py_ssize_t i, count = len(sizes)
     cdef array.array found = array.clone(UINT64, count, zero=False)
     cdef uint64_t* out = <uint64_t*>found.data.as_ulonglongs
     with nogil:
         for i in range(count):
-            memcpy(out + i, head + i * HEAD + 16, 8)
+            memcpy(out + i, head + i * stride + 16, 8)
     return found
 
 

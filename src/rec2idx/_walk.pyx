@@ -52,8 +52,7 @@ PASSED = _PASSED
 
 cdef enum:
     HEADER = 8
-    IR_HEADER = 24  # bytes that are kept of a record's payload where heads are wanted
-    HEAD = 8 + IR_HEADER
+    MOST_KEPT = 120  # bytes of a record's payload that its head may have
     MAGIC = 0xCED7230A
     LENGTH_MASK = (1 << 29) - 1
 
@@ -114,7 +113,8 @@ cdef class Walk:
     cdef readonly uint32_t lrec
     cdef readonly int64_t need      # bytes of a part to see at once, or all of a shorter one
     cdef uint8_t* heads             # where the heads of this call's records go, or NULL
-    cdef uint8_t[HEAD] head         # that of the record in progress,
+    cdef int64_t keep               # bytes of a payload that a head has; 0 if none are wanted
+    cdef uint8_t[8 + MOST_KEPT] head  # that of the record in progress,
     cdef int64_t seen               # of whose payload it has so many bytes
     cdef bint busy                  # a call is under way, perhaps in another thread
     cdef int64_t payload            # bytes of the record in progress, restored magics included
@@ -133,10 +133,13 @@ cdef class Walk:
     cdef int64_t clock_ns           # when spent_ns was brought up to date
 
     def __cinit__(self, int64_t start, int64_t size, int64_t block=BLOCK, int64_t stop=NEVER,
-                  bint heads=False):
+                  int heads=0):
         if block < HEADER:
             raise ValueError(f"block is {block}, expected at least {HEADER} bytes")
-        self.need = HEADER + (IR_HEADER if heads else 0)
+        if not 0 <= heads <= MOST_KEPT:
+            raise ValueError(f"heads is {heads}, expected 0 to {MOST_KEPT} bytes")
+        self.keep = heads
+        self.need = HEADER + heads
         block = max(block, self.need)
         if not 0 <= start <= size:
             raise ValueError(f"start is {start}, expected 0 to {size}, the size of the file")
@@ -159,9 +162,9 @@ cdef class Walk:
 
         Returns two arrays of int64: offset of each record's first part, and payload size in
         bytes. They hold `most` records, or fewer where the walk ended or time went by. The third
-        is None, or, where heads are wanted, an array of 32 bytes a record: uint32 payload length of
-        the first part, uint32 number of parts, and the first 24 bytes of the payload, which are
-        the IRHeader of an image record; zeros follow a shorter one.
+        is None, or, where heads of n bytes are wanted, an array of 8 + n bytes a record: uint32
+        payload length of the first part, uint32 number of parts, and the first n bytes of the
+        payload; zeros follow a shorter one.
         """
         if most < 1:
             raise ValueError(f"most is {most}, expected at least 1")
@@ -205,8 +208,8 @@ cdef class Walk:
         if self.busy:
             raise RuntimeError("a walk serves one thread at a time")
         cdef array.array heads = None
-        if self.need > HEADER:
-            heads = array.clone(BYTES, most * HEAD, zero=False)
+        if self.keep > 0:
+            heads = array.clone(BYTES, most * self.need, zero=False)
             self.heads = heads.data.as_uchars
         self.busy = True
         return heads
@@ -219,7 +222,7 @@ cdef class Walk:
         array.resize(offsets, count)
         array.resize(sizes, count)
         if heads is not None:
-            array.resize(heads, count * HEAD)
+            array.resize(heads, count * self.need)
         return offsets, sizes, heads
 
     def grow(self, int64_t size):
@@ -334,8 +337,8 @@ cdef class Walk:
         cdef int64_t seen = 0
         cdef int64_t more
         if cflag > 1:
-            seen = min(self.seen + 4, <int64_t>IR_HEADER)  # the magic between two parts
-        more = min(length, IR_HEADER - seen)
+            seen = min(self.seen + 4, self.keep)  # the magic between two parts
+        more = min(length, self.keep - seen)
         if there < HEADER + more:
             return False
         if cflag > 1:
@@ -345,12 +348,12 @@ cdef class Walk:
         else:
             words[0] = <uint32_t>length
             words[1] = 1
-            memset(payload, 0, IR_HEADER)
+            memset(payload, 0, self.keep)
         memcpy(self.head, words, 8)
         memcpy(payload + seen, at + HEADER, more)
         self.seen = seen + more
         if cflag == 0 or cflag == 3:
-            memcpy(self.heads + count * HEAD, self.head, HEAD)
+            memcpy(self.heads + count * self.need, self.head, self.need)
         return True
 
     cdef inline Status judge(self, uint32_t cflag, int64_t after) noexcept nogil:

@@ -16,6 +16,7 @@ whole description. Source: dmlc-core, ``include/dmlc/recordio.h`` and ``src/reco
 MAGIC = 0xCED7230A
 MAGIC_BYTES = MAGIC.to_bytes(4, "little")
 HEADER_SIZE = 8  # bytes of magic and lrec
+IR_HEADER_SIZE = 24  # bytes: uint32 flag, float32 label, uint64 id, uint64 id2
 MAX_LENGTH = (1 << 29) - 1  # bytes of payload in one part
 
 WHOLE, FIRST, MIDDLE, LAST = range(4)  # values of cflag

@@ -37,7 +37,7 @@ def scan(
     executor: Executor | None = None,
     segment_size: int | None = None,
     block_size: int | None = None,
-    heads: bool = False,
+    heads: int = 0,
 ) -> Generator[Batch, None, None]:
     """Walk through a file; yield its records in batches, in file order.
 
@@ -50,7 +50,8 @@ def scan(
         executor: who walks them; None for threads of this process.
         segment_size: bytes of a segment; None to suit the records.
         block_size: bytes of one read; None to suit the storage.
-        heads: whether batches have the first bytes of each record, such as its IRHeader.
+        heads: so many bytes of each payload are wanted in the batches, 120 at most: 24 for the
+            IRHeader of image records, for instance.
 
     Raises, after the last whole record was yielded:
         NotRecordIOError: the file is something else.
@@ -126,7 +127,7 @@ def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
 class _Chain:
     """The true chain of records, from the first byte on."""
 
-    def __init__(self, source: Source, block: int | None, heads: bool) -> None:
+    def __init__(self, source: Source, block: int | None, heads: int) -> None:
         self.source = source
         self.block = block
         self.heads = heads

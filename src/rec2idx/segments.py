@@ -16,8 +16,7 @@ from .sources import LocalFile, Place, Source
 BATCH = 8192  # records: their offsets and index lines fit into a processor's cache
 LOCAL_BLOCK = 1 << 17  # bytes; as large as the kernel's own, which says why
 REMOTE_BLOCK = 1 << 22  # bytes: takes about as long to transfer as a request takes to be answered
-REMOTE_HEADER = 64  # bytes asked for where one header is wanted
-HEAD_SIZE = 32  # bytes of a record's head
+REMOTE_HEADER = 64  # bytes asked for where one header is wanted, and no long head
 GUESS_BLOCK = 1 << 16  # bytes read at once in search of a record's start
 NEVER = (1 << 63) - 1
 
@@ -32,11 +31,11 @@ class Batch:
         sizes: payload size of each record in bytes, an array of int64. Where a record has several
             parts, the magics between them belong to the payload and count.
         stop: byte offset where the next record starts.
-        heads: None, or with ``scan(..., heads=True)`` an array of bytes with 32 for each record, in
+        heads: None, or with ``scan(..., heads=n)`` an array of bytes with 8 + n for each record, in
             little-endian byte order: uint32 payload length of the first part, uint32 number of
-            parts, and the first 24 bytes of the payload, followed by zeros if it is shorter. In
-            image records these are the IRHeader: uint32 flag, float32 label, uint64 id, uint64
-            id2. ``struct.iter_unpack("<IIIfQQ", batch.heads)`` yields them.
+            parts, and the first n bytes of the payload, followed by zeros if it is shorter. In
+            image records these begin with the IRHeader: uint32 flag, float32 label, uint64 id,
+            uint64 id2. With n = 24, ``struct.iter_unpack("<IIIfQQ", batch.heads)`` yields all.
     """
 
     first: int
@@ -56,7 +55,7 @@ class Piece(NamedTuple):
         offsets: byte offset of each record's first part, int64; at least one.
         sizes: payload size of each record in bytes, int64.
         end: where the record after the last one starts.
-        heads: 32 bytes for each record, as in a `Batch`; or None.
+        heads: as in a `Batch`.
     """
 
     offsets: array[int]
@@ -66,7 +65,9 @@ class Piece(NamedTuple):
 
     def cut(self, at: int) -> Piece:
         """Return it without the first `at` records."""
-        heads = None if self.heads is None else self.heads[at * HEAD_SIZE :]
+        heads = self.heads
+        if heads is not None:
+            heads = heads[at * (len(heads) // len(self.offsets)) :]
         return Piece(self.offsets[at:], self.sizes[at:], self.end, heads)
 
 
@@ -110,14 +111,14 @@ class Manner:
         within: bytes in which to look for the first record.
         step: bytes to read at once in search of it.
         block: bytes of one read after that; None to suit the source.
-        heads: whether the heads of records are wanted.
+        heads: bytes of each payload that are wanted in the heads of records; 0 for no heads.
     """
 
     most: int
     within: int
     step: int = GUESS_BLOCK
     block: int | None = None
-    heads: bool = False
+    heads: int = 0
 
 
 def reads_headers(jump: int) -> bool:
@@ -134,7 +135,7 @@ class Walker:
         start: int,
         stop: int = NEVER,
         block: int | None = None,
-        heads: bool = False,
+        heads: int = 0,
         data: bytes = b"",
     ):
         self._source = source
@@ -144,6 +145,7 @@ class Walker:
         own = self._block if self._local else 8
         self.walk = Walk(start, size, own, min(stop, NEVER), heads)
         self._limit = min(stop, size)
+        self._alone = max(self.walk.need, REMOTE_HEADER)
         self._data = data  # the bytes from `start` on, as far as they are known
         self._at = start
 
@@ -166,9 +168,9 @@ class Walker:
         """Read from the next header on: a block, or little where whole blocks were jumped over."""
         position = self.walk.position
         jumped = position - (self._at + len(self._data))
-        wanted = REMOTE_HEADER if jumped >= self._block // 2 else self._block
+        wanted = self._alone if jumped >= self._block // 2 else self._block
         # A header behind the segment's last record may still be wanted, to see a record's end.
-        wanted = min(wanted, max(self._limit - position, 0) + REMOTE_HEADER)
+        wanted = min(wanted, max(self._limit - position, 0) + self._alone)
         self._data = self._source.read(position, min(wanted, self.walk.size - position))
         self._at = position
 

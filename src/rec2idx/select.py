@@ -10,6 +10,7 @@ from typing import Literal
 from . import _heads
 from ._walk import Walk
 from .errors import KeysError, NoImageError
+from .framing import IR_HEADER_SIZE
 from .segments import Batch
 from .sources import Source
 
@@ -69,9 +70,9 @@ class Selection:
             raise ValueError(f"keys is {self.keys!r}, expected one of {', '.join(KEYS)}")
 
     @property
-    def heads(self) -> bool:
-        """Whether the heads of records are needed."""
-        return self.images_only or self.keys == "id"
+    def heads(self) -> int:
+        """Bytes of each payload that are needed."""
+        return IR_HEADER_SIZE if self.images_only or self.keys == "id" else 0
 
     def choose(self, batch: Batch, path: str) -> Chosen:
         """Choose from a batch of the file `path`; batches come in order.
@@ -159,7 +160,7 @@ def is_file_header(batch: Batch) -> bool:
 
     That is a record of two labels and no image. Source: insightface, ``face2rec2.py``.
     """
-    if not batch or batch.heads is None or batch.sizes[0] != 24 + 8:
+    if not batch or batch.heads is None or batch.sizes[0] != IR_HEADER_SIZE + 8:
         return False
     flag: int = struct.unpack_from("<I", batch.heads, 8)[0]
     return flag == 2
@@ -184,6 +185,6 @@ def tells_other_ids(source: Source) -> bool:
 
 
 def _first(source: Source) -> Batch | None:
-    walk = Walk(0, source.size, heads=True)
+    walk = Walk(0, source.size, heads=IR_HEADER_SIZE)
     offsets, sizes, heads = walk.feed(source.read(0, PEEK_BYTES), 0, PEEK_RECORDS)
     return Batch(0, offsets, sizes, walk.position, heads) if len(offsets) > 1 else None

@@ -11,7 +11,7 @@ from .segments import BATCH, Batch, Piece
 from .sources import Stream
 
 
-def scan_stream(stream: Stream, heads: bool = False) -> Iterator[Batch]:
+def scan_stream(stream: Stream, heads: int = 0) -> Iterator[Batch]:
     """Walk through a stream; yield and raise what `scan` does for a file with the same bytes.
 
     However long a record is, no more of it is kept than its head.

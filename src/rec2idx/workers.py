@@ -55,7 +55,7 @@ class Plan:
         jobs: segments under way at once, None for what suits.
         segment_size: bytes of a segment, None for what suits.
         block: bytes of one read, None for what suits.
-        heads: whether the heads of records are wanted.
+        heads: bytes of each payload that are wanted in the heads of records; 0 for no heads.
         elsewhere: whether other processes walk them.
     """
 
@@ -67,7 +67,7 @@ class Plan:
         jobs: int | None,
         segment_size: int | None,
         block: int | None,
-        heads: bool,
+        heads: int,
         elsewhere: bool,
     ) -> None:
         self._local = isinstance(source, LocalFile)
