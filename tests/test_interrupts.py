@@ -40,7 +40,8 @@ def stuck_run(record: Path, **options) -> subprocess.Popen[str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_run_cleanly(big, number):
     big.with_suffix(".idx").write_bytes(b"0\t0\n")
-    process = stuck_run(big)
+    # Where the tests themselves run under nohup, SIGHUP would be ignored.
+    process = stuck_run(big, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
