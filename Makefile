@@ -29,9 +29,10 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
+KERNEL := rec2idx._walk rec2idx._heads
 types: .venv/installed
 	$(BIN)/mypy
-	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow rec2idx._walk
+	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow $(KERNEL)
 
 # The kernel built to stop at a read outside its buffers, undefined arithmetic and the like.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
