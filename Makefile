@@ -66,4 +66,4 @@ versions:
 	touch $@
 
 clean:
-	rm -rf .venv .envs build dist src/*.egg-info src/rec2idx/*.so src/rec2idx/_walk.c
+	rm -rf .venv .envs build dist src/*.egg-info src/rec2idx/*.so src/rec2idx/*.c
