@@ -26,6 +26,7 @@ from .segments import Batch
 
 if TYPE_CHECKING:
     from .combine import CombinedFile, CombinedSummary, combine_index
+    from .contents import Ids, Info, InsightFace, Picture, Sizes, info
     from .find import RepeatedFile, SkippedFile
     from .fresh import ensure_index
     from .many import FileResult, ManySummary, create_indexes
@@ -41,6 +42,12 @@ _LATER = {
     "combine_index": "combine",
     "create_indexes": "many",
     "ensure_index": "fresh",
+    "Ids": "contents",
+    "Info": "contents",
+    "InsightFace": "contents",
+    "Picture": "contents",
+    "Sizes": "contents",
+    "info": "contents",
 }
 
 __all__ = [
@@ -51,16 +58,21 @@ __all__ = [
     "EmptyFileError",
     "FileChangedError",
     "FileResult",
+    "Ids",
     "IndexCreator",
     "IndexSummary",
+    "Info",
+    "InsightFace",
     "KeysError",
     "MXRecordIO",
     "ManySummary",
     "NoImageError",
     "NotRecordIOError",
+    "Picture",
     "Progress",
     "RecordIOError",
     "RepeatedFile",
+    "Sizes",
     "SkippedFile",
     "TruncatedError",
     "UnsafeTargetError",
@@ -70,6 +82,7 @@ __all__ = [
     "create_index",
     "create_indexes",
     "ensure_index",
+    "info",
     "main",
     "parse_args",
     "scan",

@@ -105,6 +105,36 @@ def pick(array.array values not None, array.array kinds not None, uint8_t wanted
     return found
 
 
+def rises(array.array values not None):
+    """Return whether each of `values`, of uint64, is larger than the one before it."""
+    if values.typecode != "Q":
+        raise TypeError(f"values is an array of {values.typecode!r}, expected 'Q'")
+    cdef const uint64_t* value = <uint64_t*>values.data.as_ulonglongs
+    return climbs(value, len(values))
+
+
+def bounds(array.array values not None):
+    """Return the least and the largest of `values`, of uint64, of which there is one at least."""
+    if values.typecode != "Q" or not len(values):
+        raise ValueError("expected values as an array of 'Q' with something in it")
+    cdef Py_ssize_t i, count = len(values)
+    cdef const uint64_t* value = <uint64_t*>values.data.as_ulonglongs
+    cdef uint64_t least = value[0], largest = value[0]
+    with nogil:
+        for i in range(1, count):
+            least = min(least, value[i])
+            largest = max(largest, value[i])
+    return least, largest
+
+
+cdef bint climbs(const uint64_t* value, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(1, count):
+        if value[i] <= value[i - 1]:
+            return False
+    return True
+
+
 cdef int compare(const void* one, const void* other) noexcept nogil:
     cdef uint64_t a = (<const uint64_t*>one)[0]
     cdef uint64_t b = (<const uint64_t*>other)[0]
@@ -120,14 +150,8 @@ def repeats(array.array values not None):
         raise TypeError(f"values is an array of {values.typecode!r}, expected 'Q'")
     cdef Py_ssize_t i, count = len(values), found = 0
     cdef const uint64_t* value = <uint64_t*>values.data.as_ulonglongs
-    cdef bint rising = True
     cdef uint64_t least = 0
-    with nogil:
-        for i in range(1, count):
-            if value[i] <= value[i - 1]:
-                rising = False
-                break
-    if rising:
+    if climbs(value, count):
         return 0, None
     cdef uint64_t* ordered = <uint64_t*>PyMem_RawMalloc(count * sizeof(uint64_t))
     if ordered == NULL:

@@ -9,11 +9,11 @@ from io import FileIO
 
 from ..index import create_index
 from ..sinks import Sink
-from ..sources import Stream
 from .arguments import parse_args
 from .messages import OTHER_IDS, count, left_out, say
 from .progress import progress_report
 from .run import DONE, executor, run
+from .standard import stdin
 
 
 def main() -> int:
@@ -23,7 +23,7 @@ def main() -> int:
 
 def _index(args: argparse.Namespace) -> int:
     kind = "none" if args.quiet else args.progress
-    record = _stdin() if args.record == "-" else args.record
+    record = stdin() if args.record == "-" else args.record
     index = _stdout() if args.index == "-" else args.index
     lines = sys.stderr if args.index == "-" else sys.stdout
     name = "<stdin>" if args.record == "-" else args.record
@@ -45,12 +45,6 @@ def _index(args: argparse.Namespace) -> int:
         if done.other_ids:
             say(f"{name}: {OTHER_IDS}")
     return DONE
-
-
-def _stdin() -> Stream:
-    if sys.stdin is None:
-        raise OSError(errno.EBADF, "it is closed", "<stdin>")
-    return Stream(FileIO(sys.stdin.fileno(), closefd=False), "<stdin>")
 
 
 def _stdout() -> Sink:

@@ -37,13 +37,13 @@ def describe(error: Exception) -> str:
     return str(error)
 
 
-def count(number: int, unit: str) -> str:
+def count(number: int, unit: str, units: str | None = None) -> str:
     """Return a number with its unit, in the plural where it is due.
 
-    >>> count(1, "record"), count(2, "record")
-    ('1 record', '2 records')
+    >>> count(1, "record"), count(2, "record"), count(2, "identity", "identities")
+    ('1 record', '2 records', '2 identities')
     """
-    return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+    return f"{number} {unit}" if number == 1 else f"{number} {units or unit + 's'}"
 
 
 OTHER_IDS = (

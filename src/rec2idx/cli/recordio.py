@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from .._version import __version__
 from ..combine import CombinedSummary, combine_index
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
 from .arguments import Parser, add_selection, add_workers
+from .info import add_arguments
 from .messages import OTHER_IDS, count, describe, left_out, say
-from .progress import StdoutError, progress_report
+from .progress import progress_report
 from .run import DONE, FAILED, executor, run
+from .standard import bar, tell
 
 EXAMPLES = """\
 examples:
@@ -71,6 +72,14 @@ def parse_args() -> argparse.Namespace:
     index.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors and warnings"
     )
+    add_arguments(
+        commands.add_parser(
+            "info",
+            help="say what is in files: records, images, labels, ids, sizes",
+            description="Say what is in files: records, images, labels, ids, sizes.",
+            allow_abbrev=False,
+        )
+    )
     return parser.parse_args()
 
 
@@ -79,7 +88,7 @@ def _index(args: argparse.Namespace) -> int:
 
 
 def _separately(args: argparse.Namespace) -> int:
-    with executor(args) as workers, progress_report(_bar(args), "recordio", None) as report:
+    with executor(args) as workers, progress_report(bar(args), "recordio", None) as report:
         done = create_indexes(
             args.records,
             args.out_dir,
@@ -119,7 +128,7 @@ def _combined(args: argparse.Namespace) -> int:
         if not paths:
             _say(f"{', '.join(args.records)}: no RecordIO file there")
             return FAILED
-    with executor(args) as workers, progress_report(_bar(args), "recordio", None) as report:
+    with executor(args) as workers, progress_report(bar(args), "recordio", None) as report:
         done = combine_index(
             paths,
             args.combine,
@@ -133,16 +142,10 @@ def _combined(args: argparse.Namespace) -> int:
         _say(warning)
     if not args.quiet:
         _say(f"{count(len(done.files), 'file')} in one index, {_amounts(done)}")
-        _tell(done.dali_call)
+        tell(done.dali_call)
         if done.mxnet_call is not None:
-            _tell(done.mxnet_call)
+            tell(done.mxnet_call)
     return DONE
-
-
-def _bar(args: argparse.Namespace) -> str:
-    """Return the kind of progress to show: a bar for people, nothing for programs."""
-    terminal = sys.stderr is not None and sys.stderr.isatty()
-    return "bar" if terminal and not args.quiet else "none"
 
 
 def _say_passed_over(found: ManySummary | FoundFiles) -> None:
@@ -157,18 +160,6 @@ def _amounts(done: ManySummary | CombinedSummary) -> str:
     if isinstance(done, CombinedSummary):
         return f"{text}{left_out(done.records_left_out)}; index written to {done.index}"
     return text + left_out(done.left_out)
-
-
-def _tell(text: str) -> None:
-    """Print one line on standard output."""
-    if sys.stdout is None:
-        raise StdoutError("it is closed")
-    # What it has no character for is written as Python writes it in a string, which is what it is.
-    encoding = sys.stdout.encoding
-    try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
-    except OSError as error:
-        raise StdoutError(error.strerror) from error
 
 
 def _say(text: str) -> None:

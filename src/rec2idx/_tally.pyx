@@ -1,0 +1,241 @@
+# cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
+"""Counts over the heads of all records of a file: sizes, labels, kinds of images.
+
+See `rec2idx.segments.Batch` for what a head is.
+"""
+
+from cpython cimport array
+from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+import array
+
+cdef enum:
+    PARTS = 4
+    PAYLOAD = 8  # where in a head the payload begins
+    IR_HEADER = 24
+    SIGNATURE = 20  # bytes that tell what an image is
+
+cdef uint8_t* JPEG = b"\xff\xd8\xff"
+cdef uint8_t* PNG = b"\x89PNG\r\n\x1a\n"
+
+
+# How what is neither JPEG nor PNG begins, if it is known at all: so few that others are not looked at.
+KNOWN = (
+    b"GI", b"BM", b"RI", b"II", b"MM", b"\0\0", b"\xff\x0a", b"\xffO", b"\x93N",
+    b"P1", b"P2", b"P3", b"P4", b"P5", b"P6", b"P7", b"<!", b"<h", b"<H", b"<?", b'{"',
+)
+cdef uint8_t[8192] KNOWN_BITS
+
+for _start in KNOWN:
+    KNOWN_BITS[(_start[0] << 8 | _start[1]) >> 3] |= 1 << (_start[1] & 7)
+
+
+cdef inline bint is_known(const uint8_t* at) noexcept nogil:
+    return KNOWN_BITS[(at[0] << 8 | at[1]) >> 3] >> (at[1] & 7) & 1
+
+
+cdef inline uint32_t word(const uint8_t* at) noexcept nogil:
+    cdef uint32_t value
+    memcpy(&value, at, 4)
+    return value
+
+
+def multi_part(array.array heads not None, Py_ssize_t stride):
+    """Return how many records have several parts."""
+    cdef Py_ssize_t i, found = 0, count = len(heads) // stride
+    cdef const uint8_t* head = heads.data.as_uchars
+    with nogil:
+        for i in range(count):
+            found += word(head + i * stride + PARTS) > 1
+    return found
+
+
+def flag_runs(array.array heads not None, array.array kinds not None, Py_ssize_t stride,
+              uint8_t most):
+    """Return [flag, count] of each run of equal flags, of the records of a kind up to `most`."""
+    cdef Py_ssize_t i, count = len(kinds)
+    if len(heads) != count * stride:
+        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    cdef const uint8_t* head = heads.data.as_uchars
+    cdef const uint8_t* kind = kinds.data.as_uchars
+    cdef uint32_t flag, last = 0
+    cdef int64_t run = 0
+    runs = []
+    for i in range(count):
+        if kind[i] > most:
+            continue
+        flag = word(head + i * stride + PAYLOAD)
+        if run and flag != last:
+            runs.append((last, run))
+            run = 0
+        last = flag
+        run += 1
+    if run:
+        runs.append((last, run))
+    return runs
+
+
+def signatures(array.array sizes not None, array.array heads not None, array.array kinds not None,
+               Py_ssize_t stride, uint8_t wanted):
+    """Return how the images of the records of the kind `wanted` begin.
+
+    Returns:
+        The number of JPEG, of PNG, and of what is not known; a list of the first 20 bytes, or
+        fewer, of what may be known; and the number of those that begin behind the bytes that the
+        head has.
+    """
+    cdef Py_ssize_t i, count = len(kinds)
+    if len(heads) != count * stride or len(sizes) != count or stride < PAYLOAD + IR_HEADER:
+        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    cdef const uint8_t* head = heads.data.as_uchars
+    cdef const uint8_t* kind = kinds.data.as_uchars
+    cdef const int64_t* size = <int64_t*>sizes.data.as_longlongs
+    cdef const uint8_t* image
+    cdef int64_t at, there
+    cdef int64_t jpegs = 0, pngs = 0, unknown = 0, behind = 0
+    others = []
+    for i in range(count):
+        if kind[i] != wanted:
+            continue
+        at = IR_HEADER + 4 * <int64_t>word(head + i * stride + PAYLOAD)
+        there = min(size[i] - at, <int64_t>SIGNATURE)
+        if PAYLOAD + at + there > stride:
+            behind += 1
+            continue
+        image = head + i * stride + PAYLOAD + at
+        if there >= 3 and memcmp(image, JPEG, 3) == 0:
+            jpegs += 1
+        elif there >= 8 and memcmp(image, PNG, 8) == 0:
+            pngs += 1
+        elif there >= 2 and is_known(image):
+            others.append(image[:there])
+        else:
+            unknown += 1
+    return jpegs, pngs, unknown, others, behind
+
+
+def order(array.array values not None):
+    """Return (least, median, largest, sum) of `values`, of int64, which are put in another order.
+
+    The median of an even number is the lower one of the two in the middle.
+    """
+    if values.typecode != "q" or not len(values):
+        raise ValueError("expected values as an array of 'q' with something in it")
+    cdef Py_ssize_t i, count = len(values)
+    cdef int64_t* value = <int64_t*>values.data.as_longlongs
+    cdef int64_t least = value[0], largest = value[0], total = 0, median
+    with nogil:
+        for i in range(count):
+            least = min(least, value[i])
+            largest = max(largest, value[i])
+            total += value[i]
+        median = select(value, count, (count - 1) // 2)
+    return least, median, largest, total
+
+
+cdef int64_t select(int64_t* value, Py_ssize_t count, Py_ssize_t wanted) noexcept nogil:
+    """Return what would stand at `wanted` if the values were in order (Hoare's quickselect)."""
+    cdef Py_ssize_t low = 0, high = count - 1, i, j
+    cdef int64_t pivot, other
+    cdef uint64_t state = 0x9E3779B97F4A7C15  # of the random numbers that choose pivots
+    while low < high:
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        pivot = value[low + <Py_ssize_t>(state % <uint64_t>(high - low + 1))]
+        i, j = low, high
+        while i <= j:
+            while value[i] < pivot:
+                i += 1
+            while value[j] > pivot:
+                j -= 1
+            if i <= j:
+                other = value[i]
+                value[i] = value[j]
+                value[j] = other
+                i += 1
+                j -= 1
+        if wanted <= j:
+            high = j
+        elif wanted >= i:
+            low = i
+        else:
+            break
+    return value[wanted]
+
+
+cdef class Distinct:
+    """Counts distinct 32-bit words, in memory for these alone, however often each comes."""
+
+    cdef uint32_t* table  # 0 where nothing is; the word 0 is counted apart
+    cdef Py_ssize_t room  # a power of 2
+    cdef Py_ssize_t used
+    cdef bint zero
+
+    def __cinit__(self):
+        self.room = 1024
+        self.table = <uint32_t*>PyMem_RawCalloc(self.room, sizeof(uint32_t))
+        if self.table == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.table)
+
+    def __len__(self):
+        return self.used + self.zero
+
+    def add_labels(self, array.array heads not None, array.array kinds not None,
+                   Py_ssize_t stride, uint8_t wanted):
+        """Add the one label of each record of the kind `wanted` that has a single one."""
+        cdef Py_ssize_t i, count = len(kinds)
+        if len(heads) != count * stride or stride < PAYLOAD + IR_HEADER:
+            raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+        cdef const uint8_t* head = heads.data.as_uchars
+        cdef const uint8_t* kind = kinds.data.as_uchars
+        cdef const uint8_t* payload
+        cdef uint32_t flag
+        for i in range(count):
+            if kind[i] != wanted:
+                continue
+            payload = head + i * stride + PAYLOAD
+            flag = word(payload)
+            if flag == 0:
+                self.add(word(payload + 4))
+            elif flag == 1 and stride >= PAYLOAD + IR_HEADER + 4:
+                self.add(word(payload + IR_HEADER))
+
+    cdef int add(self, uint32_t value) except -1:
+        cdef Py_ssize_t at
+        if value == 0 or value == <uint32_t>0x80000000:  # 0.0 and -0.0 are one label
+            self.zero = True
+            return 0
+        if 2 * self.used >= self.room:
+            self.grow()
+        at = self.place(value)
+        if self.table[at] == 0:
+            self.table[at] = value
+            self.used += 1
+        return 0
+
+    cdef inline Py_ssize_t place(self, uint32_t value) noexcept nogil:
+        """Return where the word stands, or could stand."""
+        cdef Py_ssize_t at = (value * <uint64_t>0x9E3779B97F4A7C15 >> 32) & (self.room - 1)
+        while self.table[at] != 0 and self.table[at] != value:
+            at = (at + 1) & (self.room - 1)
+        return at
+
+    cdef int grow(self) except -1:
+        cdef uint32_t* old = self.table
+        cdef Py_ssize_t i, count = self.room
+        cdef uint32_t* new = <uint32_t*>PyMem_RawCalloc(4 * count, sizeof(uint32_t))
+        if new == NULL:
+            raise MemoryError()
+        self.table = new
+        self.room = 4 * count
+        for i in range(count):
+            if old[i] != 0:
+                self.table[self.place(old[i])] = old[i]
+        PyMem_RawFree(old)
+        return 0

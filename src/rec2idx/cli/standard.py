@@ -1,0 +1,36 @@
+"""Standard input, output and error of a command."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import sys
+from io import FileIO
+
+from ..sources import Stream
+from .progress import StdoutError
+
+
+def bar(args: argparse.Namespace) -> str:
+    """Return the kind of progress to show: a bar for people, nothing for programs."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    return "bar" if terminal and not args.quiet else "none"
+
+
+def tell(text: str) -> None:
+    """Print one line on standard output."""
+    if sys.stdout is None:
+        raise StdoutError("it is closed")
+    # What it has no character for is written as Python writes it in a string, which is what it is.
+    encoding = sys.stdout.encoding
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        raise StdoutError(error.strerror) from error
+
+
+def stdin() -> Stream:
+    """Return standard input, to be read once."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed", "<stdin>")
+    return Stream(FileIO(sys.stdin.fileno(), closefd=False), "<stdin>")

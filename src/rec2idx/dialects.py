@@ -1,0 +1,74 @@
+"""What the payloads of a file are, told from their first bytes."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+
+from .segments import Batch
+
+IMAGE_RECORDS = "image records"
+IMAGE_RECORDS_64 = "image records with 64-bit labels"
+PROTOBUF = "protobuf (SageMaker)"
+RAW = "raw"
+
+LOOK = 256  # records of the first batch
+MOST_LABELS = 1 << 20  # no image has more
+
+# The fields of SageMaker's message Record, all of them of the type that a length precedes.
+_TAGS = {number << 3 | 2 for number in range(1, 6)}
+
+
+def payload_of(batch: Batch, kept: int) -> str:
+    """Return what the payloads of a file are, by its first batch with heads of `kept` bytes.
+
+    Sources: MXNet ``python/mxnet/recordio.py`` for IRHeader; the Python struct ``IdQQ`` where
+    people widened its label; SageMaker ``record.proto``.
+    """
+    heads = bytes(batch.heads or b"")
+    stride = 8 + kept
+    payloads = [
+        (size, heads[at * stride + 8 :][: min(size, kept)])
+        for at, size in enumerate(batch.sizes[:LOOK])
+    ]
+    # Short records are of no kind. What is left must all agree.
+    payloads = [(size, head) for size, head in payloads if len(head) >= 4]
+    for name, fits in _DIALECTS:
+        if payloads and all(fits(size, head) for size, head in payloads):
+            return name
+    return RAW
+
+
+def _is_image_record_64(size: int, head: bytes) -> bool:
+    if len(head) < 32:
+        return False
+    flag, label, _, id2 = struct.unpack_from("<I4xdQQ", head)
+    padded = head[4:8] == bytes(4)
+    sane = label == 0 or 1e-9 < abs(label) < 1e18  # an id of IRHeader is no such number
+    return padded and id2 == 0 and sane and 32 + 8 * flag <= size and flag < MOST_LABELS
+
+
+def _is_image_record(size: int, head: bytes) -> bool:
+    if len(head) < 24:
+        return False
+    flag, label, _, id2 = struct.unpack_from("<IfQQ", head)
+    return 24 + 4 * flag <= size and flag < MOST_LABELS and math.isfinite(label) and id2 == 0
+
+
+def _is_protobuf(size: int, head: bytes) -> bool:
+    """The first field is one of Record, and ends inside the message."""
+    length = shift = 0
+    for at, byte in enumerate(head[1:6], 2):
+        length |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return head[0] in _TAGS and at + length <= size
+    return False
+
+
+_DIALECTS: tuple[tuple[str, Callable[[int, bytes], bool]], ...] = (
+    (IMAGE_RECORDS_64, _is_image_record_64),
+    (IMAGE_RECORDS, _is_image_record),
+    (PROTOBUF, _is_protobuf),
+)
