@@ -9,7 +9,7 @@ import pytest
 from conftest import folder_content
 from folders import all_but_records, put
 from reference import index, part
-from samples import SIX, SIX_INDEX, THREE_INDEX, A, whole_file
+from samples import FACE, SIX, SIX_INDEX, THREE_INDEX, A, B, whole_file
 
 import rec2idx
 
@@ -141,3 +141,50 @@ def test_eight_processes_at_once(folder, before):
     assert [process.communicate(timeout=60)[0] for process in processes] == [b"300000\n"] * 8
     assert sorted(folder_content(folder)) == ["a.idx", "a.rec"]
     assert Path("a.idx").read_bytes().endswith(b"\n299999\t2399992\n")
+
+
+def test_an_index_of_images_stays(folder):
+    """It begins behind the file header, and ends before the identity records."""
+    put(a_rec=FACE)
+    rec2idx.create_index("a.rec", images_only=True, keys="id")
+    made = stamp("a.idx")
+    rec2idx.ensure_index("a.rec", images_only=True, keys="id")
+    assert stamp("a.idx") == made
+    rec2idx.ensure_index("a.rec")
+    assert all_but_records() == {"a.idx": index(FACE)}
+    rec2idx.ensure_index("a.rec", images_only=True)
+    lines = b"".join(b"%d\t%d\n" % (key, 40 + 40 * key) for key in range(5))
+    assert all_but_records() == {"a.idx": lines}
+
+
+@pytest.mark.parametrize("lines", [b"0\t80\n4\t200\n", b"0\t40\n4\t160\n", b"0\t0\n4\t200\n"])
+def test_an_index_that_lacks_an_image_at_an_end_is_made_anew(folder, lines):
+    put(a_rec=FACE, a_idx=lines)
+    rec2idx.ensure_index("a.rec", images_only=True)
+    assert Path("a.idx").read_bytes().startswith(b"0\t40\n1\t80\n")
+
+
+def test_an_index_that_is_made_has_the_date_of_its_file(folder):
+    """So a file that takes its place later is newer, by whatever clock it was written."""
+    put(a_rec=SIX)
+    age("a.rec", 3600 * NEWER)
+    rec2idx.ensure_index("a.rec")
+    assert os.stat("a.idx").st_mtime_ns == os.stat("a.rec").st_mtime_ns
+    put(b_rec=B + A)
+    age("b.rec", 1800 * NEWER)
+    os.replace("b.rec", "a.rec")
+    made = stamp("a.idx")
+    rec2idx.ensure_index("a.rec")
+    assert stamp("a.idx") != made
+
+
+def test_a_file_that_is_replaced_while_it_is_indexed(folder):
+    put(a_rec=SIX, b_rec=SIX)
+
+    def replace(progress):
+        if progress.records:
+            os.replace("b.rec", "a.rec")
+
+    with pytest.raises(rec2idx.FileChangedError, match="replaced by another one while it was read"):
+        rec2idx.create_index("a.rec", progress=replace)
+    assert not Path("a.idx").exists()

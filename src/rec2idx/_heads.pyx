@@ -27,7 +27,6 @@ NO_IMAGE = _NO_IMAGE
 CUT_LABELS = _CUT_LABELS
 NO_HEADER = _NO_HEADER
 
-cdef array.array INT64 = array.array("q")
 cdef array.array UINT64 = array.array("Q")
 cdef array.array BYTES = array.array("B")
 

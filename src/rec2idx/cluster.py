@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, InvalidStateError
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from typing import Any
 
+from .concurrency import Linked
 from .errors import MissingExtraError, RemoteError
-
-T = TypeVar("T")
 
 CONNECT = 10  # seconds for a scheduler to answer, and again for a worker to be there
 LOOK = 2  # seconds from one look at the cluster to the next
@@ -49,14 +49,14 @@ def dask_executor(address: str) -> Iterator[Executor]:
         try:
             yield executor
         finally:
-            executor.shutdown()
+            executor.close()
     finally:
         client.close(timeout=1)
 
 
 def _connect(distributed: Any, address: str) -> Any:
     error: Exception | None = None
-    if re.search(r":\d+$", address):  # without a port, Dask tries for half a minute
+    if re.search(r":\d+/?$", address):  # without a port, Dask tries for half a minute
         try:
             return distributed.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError) as caught:
@@ -71,7 +71,7 @@ def _connect(distributed: Any, address: str) -> Any:
 def _require_workers(client: Any, address: str) -> None:
     try:
         client.wait_for_workers(1, timeout=CONNECT)
-    except TimeoutError as error:
+    except (TimeoutError, asyncio.TimeoutError) as error:  # one and the same from Python 3.11 on
         raise RemoteError(
             "the Dask cluster has no worker",
             path=address,
@@ -79,40 +79,19 @@ def _require_workers(client: Any, address: str) -> None:
         ) from error
 
 
-class _DaskExecutor(Executor):
+class _DaskExecutor(Linked):
     """Dask's own executor, but that nobody waits for workers that are not there."""
 
     def __init__(self, client: Any) -> None:
+        super().__init__(client.get_executor(pure=False))
         self._client = client
-        self._dask = client.get_executor(pure=False)
-        self._open: set[Future[Any]] = set()
         self._closed = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
-    def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
-        """Have a worker call `function`.
-
-        Raises:
-            RuntimeError: there are no workers any more.
-        """
-        if self._closed.is_set():
-            raise RuntimeError("the cluster takes no more work")
-        theirs = self._dask.submit(function, *args, **kwargs)
-        ours: Future[T] = Future()
-        self._open.add(ours)
-        ours.add_done_callback(self._open.discard)
-        ours.add_done_callback(lambda done: done.cancelled() and theirs.cancel())
-        theirs.add_done_callback(lambda done: _pass_on(done, ours))
-        if self._closed.is_set():  # meanwhile
-            self.shutdown()
-        return ours
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+    def close(self) -> None:
         """Take no more work, and let what is not done fail."""
         self._closed.set()
-        for future in list(self._open):
-            with suppress(InvalidStateError):
-                future.set_exception(RuntimeError("the cluster has no workers any more"))
+        self.stop(RuntimeError("the cluster takes no more work"))
 
     def _watch(self) -> None:
         """Give up once there is nobody who could do the work."""
@@ -121,17 +100,7 @@ class _DaskExecutor(Executor):
             if self._closed.wait(LOOK):
                 return
             without = 0 if _has_workers(self._client) else without + 1
-        self.shutdown()
-
-
-def _pass_on(theirs: Future[T], ours: Future[T]) -> None:
-    with suppress(InvalidStateError):
-        if theirs.cancelled():
-            ours.cancel()
-        elif error := theirs.exception():
-            ours.set_exception(error)
-        else:
-            ours.set_result(theirs.result())
+        self.close()
 
 
 def _has_workers(client: Any) -> bool:

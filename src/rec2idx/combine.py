@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ._walk import format_lines
-from .concurrency import ahead, files_at_once, in_parallel, walkers
+from .concurrency import ahead, files_at_once, in_parallel, jobs_of_each, walkers
 from .errors import EmptyFileError, FileChangedError
 from .progress import Report, Together
 from .safety import require_other, require_replaceable
@@ -191,7 +191,7 @@ def combine_index(
     with new_file(target) as sink:
         with walkers(executor, at_once) as shared:
             run = _Run(sink, Selection(keys, images_only), together)
-            run.write(full, at_once, jobs, shared)
+            run.write(full, at_once, jobs_of_each(jobs, at_once), shared)
         run.selection.require_all(target)
         # The offsets behind a file are wrong if it grew while those after it were read.
         in_parallel(lambda item: _require_same(*item), zip(paths, places, strict=True), at_once)
@@ -232,7 +232,7 @@ class _Run:
                 yield from scan(source, jobs=jobs, executor=executor, heads=heads)
 
         makers = [partial(batches, *item) for item in full]
-        with ahead(makers, at_once) as walked:
+        with ahead(makers, at_once, executor) as walked:
             for (path, place), found in zip(full, walked, strict=True):
                 self._append(path, place.size, found)
 
@@ -290,5 +290,6 @@ def _the_same(path: str, place: Place) -> Iterator[Source]:
 def _opened(path: str) -> Iterator[Source]:
     with opened(path) as source:
         if isinstance(source, Stream):
-            raise OSError(errno.EINVAL, "a reader needs files, and this is none", path)
+            what = "a reader needs files that can be read at any place, and this cannot"
+            raise OSError(errno.EINVAL, what, path)
         yield source

@@ -5,9 +5,16 @@ from __future__ import annotations
 import queue
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    Executor,
+    Future,
+    InvalidStateError,
+    ThreadPoolExecutor,
+    wait,
+)
 from contextlib import closing, contextmanager, suppress
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .progress import Stopped, Together
 from .sources import is_url
@@ -19,7 +26,8 @@ A = TypeVar("A")
 # than to walk a small file; behind URLs, and where others do the work, more, since each waits.
 LOCAL_FILES = 8
 WAITING_FILES = 16
-# Threads that walk segments, for all files under way together: so much memory is bounded.
+# Threads that walk segments, for all files under way together; and segments of one of them under
+# way at once are so many that these are enough.
 WALKERS = 32
 AHEAD = 4  # items of a file that are kept until those of the files before it have been taken
 PATIENCE = 0.1  # seconds after which somebody who waits looks up
@@ -31,14 +39,72 @@ def files_at_once(paths: Sequence[str], jobs: int | None, executor: Executor | N
     return max(1, min(most, len(paths), jobs or most))
 
 
+def jobs_of_each(jobs: int | None, at_once: int) -> int | None:
+    """Return how many segments of each file to have under way: what is found is kept in memory."""
+    return jobs if jobs is not None or at_once == 1 else max(2, WALKERS // at_once)
+
+
+class Linked(Executor):
+    """Passes work on to another executor; once it is stopped, nobody waits for that any more.
+
+    Attributes:
+        inner: the other executor.
+    """
+
+    def __init__(self, inner: Executor) -> None:
+        self.inner = inner
+        self._open: set[Future[Any]] = set()
+        self._error: Exception | None = None
+
+    def submit(self, function: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Have `function` called, or raise the error with which this was stopped."""
+        if self._error is not None:
+            raise self._error
+        theirs = self.inner.submit(function, *args, **kwargs)
+        ours: Future[T] = Future()
+        self._open.add(ours)
+        ours.add_done_callback(self._open.discard)
+        ours.add_done_callback(lambda done: done.cancelled() and theirs.cancel())
+        theirs.add_done_callback(lambda done: _pass_on(done, ours))
+        if self._error is not None:  # meanwhile
+            self.stop(self._error)
+        return ours
+
+    def stop(self, error: Exception) -> None:
+        """Let all that is not done fail with `error`."""
+        self._error = error
+        for future in list(self._open):
+            with suppress(InvalidStateError):
+                future.set_exception(error)
+
+
+def _pass_on(theirs: Future[T], ours: Future[T]) -> None:
+    with suppress(InvalidStateError):
+        if theirs.cancelled():
+            ours.cancel()
+        elif error := theirs.exception():
+            ours.set_exception(error)
+        else:
+            ours.set_result(theirs.result())
+
+
 @contextmanager
 def walkers(executor: Executor | None, files: int) -> Iterator[Executor | None]:
-    """Give who walks the segments of all files under way; None to let each file see to that."""
-    if executor is not None or files == 1:
+    """Give who walks the segments of all files under way; None to let each file see to that.
+
+    Whatever ends the block early wakes those who wait for a segment.
+    """
+    if files == 1:
         yield executor
-    else:
-        with ThreadPoolExecutor(WALKERS) as pool:
-            yield pool
+        return
+    pool = executor or ThreadPoolExecutor(WALKERS)
+    linked = Linked(pool)
+    try:
+        yield linked
+    finally:
+        linked.stop(Stopped())
+        if executor is None:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def in_parallel(
@@ -46,11 +112,13 @@ def in_parallel(
     items: Iterable[A],
     at_once: int,
     together: Together | None = None,
+    executor: Executor | None = None,
 ) -> list[T]:
     """Return what the function returns for each item, in their order.
 
     An error ends the run. Of several, that of the first item is raised, as if it were one by one.
-    `together`, if given, is shown from time to time, and stopped when the run ends early.
+    `together`, if given, is shown from time to time; it and `executor` are stopped when the run
+    ends early.
     """
     if at_once == 1:
         return [function(item) for item in items]
@@ -68,6 +136,8 @@ def in_parallel(
         except BaseException as error:
             if together is not None:
                 together.stop()
+            if isinstance(executor, Linked):
+                executor.stop(Stopped())
             pool.shutdown(wait=True, cancel_futures=True)
             if not isinstance(error, _FailedError):
                 raise
@@ -93,16 +163,19 @@ def _wait(pending: set[Future[T]], together: Together | None) -> set[Future[T]]:
 
 @contextmanager
 def ahead(
-    makers: Sequence[Callable[[], Generator[T, None, None]]], at_once: int
+    makers: Sequence[Callable[[], Generator[T, None, None]]],
+    at_once: int,
+    executor: Executor | None = None,
 ) -> Iterator[Iterator[Iterator[T]]]:
     """Run generators, several at once, each in a thread; give what they yield in their order.
 
     Args:
         makers: each makes a generator.
         at_once: how many run at once. Each is only a few items ahead of whoever takes them.
+        executor: what they wait for; it is stopped at the end.
     """
     if at_once == 1:
-        yield (maker() for maker in makers)
+        yield _one_by_one(makers)
         return
     waiting = iter(makers)
     running: deque[_Runner[T]] = deque()
@@ -123,6 +196,14 @@ def ahead(
         finally:
             for runner in running:
                 runner.stop()
+            if isinstance(executor, Linked):
+                executor.stop(Stopped())
+
+
+def _one_by_one(makers: Sequence[Callable[[], Generator[T, None, None]]]) -> Iterator[Iterator[T]]:
+    for maker in makers:
+        with closing(maker()) as items:
+            yield items
 
 
 class _Runner(Generic[T]):

@@ -118,7 +118,7 @@ def _candidates(
             yield FoundFile(path, size=_size(path))
             continue
         # Of files behind URLs each look takes as long as a server takes to answer.
-        at_once = min(WAITING_FILES, len(inside)) if is_url(path) else 1
+        at_once = max(1, min(WAITING_FILES, len(inside))) if is_url(path) else 1
         reasons = in_parallel(_reason_to_skip, [file.path for file in inside], at_once)
         for file, reason in zip(inside, reasons, strict=True):
             if reason is None:
@@ -138,14 +138,20 @@ def _behind(url: str) -> list[FoundFile] | None:
     from .remote import files_below  # imports fsspec
 
     try:
-        sizes = files_below(url)
+        files = files_below(url)
     except OSError:  # what is wrong is said where it is opened
         return None
-    if sizes is None:
+    if files is None:
         return None
-    names = sorted((n for n in sizes if n.endswith(SUFFIX)), key=lambda name: name.split("/"))
-    top = url.rstrip("/")
-    return [FoundFile(f"{top}/{name}", name.rpartition("/")[0], sizes[name]) for name in names]
+    found = [file for file in files if file.name.endswith(SUFFIX)]
+    found.sort(key=lambda file: file.name.split("/"))
+    return [FoundFile(file.url, _below(file.name), file.size) for file in found]
+
+
+def _below(name: str) -> str:
+    """Return the folder of a name that a storage gave, which may try to lead elsewhere."""
+    parts = name.split("/")[:-1]
+    return "/".join(part for part in parts if part not in ("", ".", ".."))
 
 
 def _in_folder(top: str, walked: set[object], unread: list[UnreadFolder]) -> list[FoundFile]:

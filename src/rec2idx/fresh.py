@@ -4,34 +4,50 @@ from __future__ import annotations
 
 import os
 import re
+import time
+from collections.abc import Iterator
 
+from . import _heads
 from ._walk import END, WALKING
+from .framing import IR_HEADER_SIZE
 from .index import create_index, default_index_path
 from .segments import Walker
+from .select import Keys
 from .sources import Source, Stream, StrPath, is_url, opened
 
-_FIRST_LINE = re.compile(rb"\d{1,20}\t0\n")
+_FIRST_LINE = re.compile(rb"\d{1,20}\t(\d{1,19})\n")
 _LAST_LINE = re.compile(rb"(?:^|\n)\d{1,20}\t(\d{1,19})\n\Z")
 _LINE_SIZE = 64  # bytes; no line is longer
+_DAMAGED = 255  # stands for the kind of what is no record
+_FEW = 64  # records looked at at once
 
 
-def ensure_index(record: StrPath, index: StrPath | None = None) -> str:
+def ensure_index(
+    record: StrPath,
+    index: StrPath | None = None,
+    *,
+    keys: Keys = "sequence",
+    images_only: bool = False,
+) -> str:
     """Return the path of a fresh index of a RecordIO file; make it where it is missing or stale.
 
     An index is fresh if it is not older than the record file, its first line is that of the first
-    byte, and its last line is that of the record with which the file ends. To see that takes no
-    longer for a large file than for a small one. The lines between are not compared: an index
-    that leaves out some of them on purpose stays, unless it leaves out the first or the last.
+    record, and its last line is that of the last one; with `images_only`, of those with an image.
+    To see that takes no longer for a large file than for a small one. The lines between are not
+    compared, nor are keys.
     Behind a URL, a storage that does not say when a file was modified leaves the two ends to tell;
     and a server that gives whole files only has them indexed anew each time.
 
     Many processes may call this at once, for one file too: some may do the same work, but what
     stands at the path is at any time one whole index. No lock is taken, because none works on
-    every network disk, and one that a killed process leaves behind would stop all others.
+    every network disk, and one that a killed process leaves behind would stop all others. A local
+    index that is made gets the date of its record file, by whatever clock that is.
 
     Args:
         record: path or URL of the record file.
         index: path or URL of the index, by default that of the record with the suffix ``.idx``.
+        keys: as for `create_index`.
+        images_only: as for `create_index`.
 
     Raises what `create_index` raises.
 
@@ -40,15 +56,14 @@ def ensure_index(record: StrPath, index: StrPath | None = None) -> str:
     """
     path = default_index_path(record) if index is None else os.fsdecode(index)
     with opened(record) as source:
-        if isinstance(source, Stream):
-            create_index(source, path)
-        elif not _is_fresh(source, path):
-            create_index(source, path)
-            _date(path, source)
+        if isinstance(source, Stream) or not _is_fresh(source, path, images_only):
+            create_index(source, path, keys=keys, images_only=images_only)
+            if not isinstance(source, Stream):
+                _date(path, source)
     return path
 
 
-def _is_fresh(record: Source, path: str) -> bool:
+def _is_fresh(record: Source, path: str, images_only: bool) -> bool:
     try:
         with opened(path) as index:
             if isinstance(index, Stream):
@@ -58,12 +73,13 @@ def _is_fresh(record: Source, path: str) -> bool:
             old = _is_older(index, record)
     except OSError:  # missing; or what is wrong with it is said where it is written
         return False
-    last = _LAST_LINE.search(tail)
+    first, last = _FIRST_LINE.match(head), _LAST_LINE.search(tail)
     return (
         not old
-        and _FIRST_LINE.match(head) is not None
+        and first is not None
         and last is not None
-        and _is_last_record(record, int(last[1]))
+        and _is_next(record, 0, int(first[1]), images_only)
+        and _is_last(record, int(last[1]), images_only)
     )
 
 
@@ -73,22 +89,43 @@ def _is_older(index: Source, record: Source) -> bool:
     return index.modified < record.modified
 
 
-def _is_last_record(record: Source, offset: int) -> bool:
-    """Return whether the record that starts at `offset` ends where the file ends."""
+def _is_next(record: Source, start: int, offset: int, images_only: bool) -> bool:
+    """Return whether the first record to be indexed, from `start` on, is that at `offset`."""
+    if not images_only:
+        return offset == start
+    if not start <= offset < record.size:
+        return False
+    for at, kind in _kinds(record, start):
+        if kind == _heads.IMAGE or at >= offset:
+            return kind == _heads.IMAGE and at == offset
+    return False
+
+
+def _is_last(record: Source, offset: int, images_only: bool) -> bool:
+    """Return whether the record at `offset` is the last one to be indexed."""
     if offset >= record.size:
         return False
-    walker = Walker(record, offset)
-    count = 0
-    while walker.walk.status == WALKING and count < 2:
-        if piece := walker.records(2):
-            count += len(piece.offsets)
-    return walker.walk.status == END and count == 1
+    found = 0
+    for _, kind in _kinds(record, offset):
+        # Behind it come only records that are left out.
+        if kind == _DAMAGED or (found and not (images_only and kind != _heads.IMAGE)):
+            return False
+        found += 1
+    return found > 0
+
+
+def _kinds(record: Source, start: int) -> Iterator[tuple[int, int]]:
+    """Yield offset and kind of each record from one on; `_DAMAGED` at last if there is damage."""
+    walker = Walker(record, start, heads=IR_HEADER_SIZE)
+    while walker.walk.status == WALKING:
+        piece = walker.records(_FEW)
+        if piece is not None and piece.heads is not None:
+            yield from zip(piece.offsets, _heads.kinds(piece.sizes, piece.heads), strict=True)
+    if walker.walk.status != END:
+        yield record.size, _DAMAGED
 
 
 def _date(path: str, record: Source) -> None:
-    """Let a new index not be older than its file, whose clock may be that of another machine."""
-    if is_url(path) or record.modified is None:
-        return
-    status = os.stat(path)
-    if status.st_mtime_ns < record.modified:
-        os.utime(path, ns=(status.st_atime_ns, record.modified))
+    """Give a new index the date of its file: a later file is newer by the same clock."""
+    if not is_url(path) and record.modified is not None:
+        os.utime(path, ns=(time.time_ns(), record.modified))

@@ -16,7 +16,7 @@ from .progress import Progress, Report
 from .safety import require_other_file, require_safe_target
 from .scan import scan
 from .segments import BATCH
-from .select import Chosen, Keys, Selection, tells_other_ids
+from .select import Chosen, Keys, Selection
 from .sinks import Sink, Writer, new_file
 from .sources import Source, Stream, StrPath, opened
 
@@ -36,8 +36,6 @@ class IndexSummary:
         seconds: how long it took.
         index: path of the index.
         left_out: records that are not in the index, by what they are.
-        other_ids: whether the keys are running numbers, and the first records have ids that are
-            others and could be keys, as im2rec writes them.
     """
 
     records: int
@@ -45,7 +43,6 @@ class IndexSummary:
     seconds: float
     index: str
     left_out: Mapping[str, int] = field(default_factory=dict)
-    other_ids: bool = False
 
 
 def default_index_path(record: StrPath) -> str:
@@ -85,8 +82,8 @@ def create_index(
             binary file object, which gets the lines as they are found.
         key_type: makes a key from a record's number or id. Its `str` is written.
         keys: "sequence" for numbers that count from 0; "id" for the ids in the records' IRHeader,
-            which im2rec uses as keys. They are kept in memory until it is certain that they differ,
-            8 bytes each.
+            which im2rec uses as keys. They are kept in memory until it is certain that they differ:
+            8 bytes each, and three times as many at the end if they do not rise.
         images_only: leave out records with no bytes after their labels, whatever their flag, such
             as the file header and the identity records of InsightFace.
         jobs: parts of the file that are walked at once; None for what suits the machine and the
@@ -143,9 +140,8 @@ def create_index(
                 advice="check whether it was written or copied to the end",
             )
         selection.require_all(source.path)
-        other = keys == "sequence" and not isinstance(source, Stream) and tells_other_ids(source)
     seconds = time.perf_counter() - began
-    return IndexSummary(selection.records, source.size, seconds, path, selection.left_out, other)
+    return IndexSummary(selection.records, source.size, seconds, path, selection.left_out)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 
-from .concurrency import files_at_once, in_parallel, walkers
+from .concurrency import files_at_once, in_parallel, jobs_of_each, walkers
 from .errors import RecordIOError, UnsafeTargetError
 from .find import FoundFile, RepeatedFile, SkippedFile, find_records
 from .index import IndexSummary, create_index, default_index_path
@@ -124,13 +124,17 @@ def create_indexes(
     at_once = files_at_once([file.path for file in found.files], jobs, executor)
     with walkers(executor, at_once) as shared:
         create = partial(
-            create_index, keys=keys, images_only=images_only, jobs=jobs, executor=shared
+            create_index,
+            keys=keys,
+            images_only=images_only,
+            jobs=jobs_of_each(jobs, at_once),
+            executor=shared,
         )
 
         def index_one(item: tuple[FoundFile, str]) -> FileResult:
             return _index_one(*item, create, together)
 
-        results = in_parallel(index_one, plan, at_once, together)
+        results = in_parallel(index_one, plan, at_once, together, shared)
     together.show()
     unread = [FileResult(folder.path, error=folder.error) for folder in found.unread]
     return ManySummary(

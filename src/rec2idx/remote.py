@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import FileIO
 from types import TracebackType
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from .errors import RemoteError
 from .faults import NO_BUCKET, attempt, changed
@@ -269,14 +269,27 @@ def head(url: str) -> bytes | None:
         return None
 
 
-def files_below(url: str) -> dict[str, int | None] | None:
-    """Return the files in a folder and in those in it; None if `url` is no folder.
+class RemoteName(NamedTuple):
+    """A file in a folder behind a URL.
 
-    Returns:
-        Their names, seen from the folder, with the bytes in each; None where that is not said.
+    Attributes:
+        url: its own.
+        name: as seen from the folder. Whoever wrote the file chose it: it may hold ``..``.
+        size: bytes in it; None where that is not said.
+    """
+
+    url: str
+    name: str
+    size: int | None
+
+
+def files_below(url: str) -> list[RemoteName] | None:
+    """Return the files in a folder and in those in it; None if `url` is no folder.
 
     Raises what `RemoteFile` raises.
     """
+    if "::" in url:  # what is in an archive, for instance, has no URL that could be made from names
+        return None
     system, name, info = find(url)
     web = bool(protocols_of(system) & HTTP)
     # To a web server a folder is a page, whose links are what is in it.
@@ -284,11 +297,11 @@ def files_below(url: str) -> dict[str, int | None] | None:
         return None
     inside = attempt(lambda: system.find(name, detail=True), url, tries(system))
     top = name.rstrip("/") + "/"
-    return {
-        path.removeprefix(top): facts.get("size")
+    return [
+        RemoteName(system.unstrip_protocol(path), path.removeprefix(top), facts.get("size"))
         for path, facts in inside.items()
         if path.startswith(top)
-    }
+    ]
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from .errors import UnsafeTargetError
 from .framing import MAGIC_BYTES
@@ -54,18 +55,17 @@ def require_replaceable(path: str) -> None:
     if is_url(path):
         from .remote import head as head_of
 
-        if (head_of(path) or b"").startswith(MAGIC_BYTES):
-            raise _swapped(path)
+        head, size, real = head_of(path) or b"", sys.maxsize, path
+    elif os.path.isfile(path):
+        with LocalFile(path) as existing:
+            head = existing.read(0, HEAD_SIZE)
+            size, real = existing.size, os.path.realpath(path)
+    else:
         return
-    if not os.path.isfile(path):
-        return
-    with LocalFile(path) as existing:
-        head = existing.read(0, HEAD_SIZE)
-        size = existing.size
     if head.startswith(MAGIC_BYTES):
         raise _swapped(path)
     thing = looks_like(head, size)
-    named = os.path.realpath(path).endswith(".idx")
+    named = real.endswith(".idx")
     if head and thing is not INDEX and (not named or (thing is not None and thing.is_data)):
         raise UnsafeTargetError(
             f"the index would replace {thing.name if thing else 'a file that is not an index'}",

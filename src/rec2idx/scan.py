@@ -68,6 +68,8 @@ def scan(
         raise ValueError(f"jobs is {jobs}, expected at least 1")
     if segment_size is not None and segment_size < 4:
         raise ValueError(f"segment_size is {segment_size}, expected at least 4 bytes")
+    if block_size is not None and block_size < 8:
+        raise ValueError(f"block_size is {block_size}, expected at least 8 bytes")
     with opened(record) as source:
         if isinstance(source, Stream):
             yield from scan_stream(source, heads)

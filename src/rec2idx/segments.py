@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ._walk import WALKING, Walk, find_start
-from .errors import WorkerError
+from .errors import MissingExtraError, RemoteError, WorkerError
 from .sources import LocalFile, Place, Source
 
 BATCH = 8192  # records: their offsets and index lines fit into a processor's cache
@@ -140,7 +140,7 @@ class Walker:
     ):
         self._source = source
         self._local = isinstance(source, LocalFile)
-        self._block = block or (LOCAL_BLOCK if self._local else REMOTE_BLOCK)
+        self._block = max(block or (LOCAL_BLOCK if self._local else REMOTE_BLOCK), 8 + heads)
         size = source.size
         own = self._block if self._local else 8
         self.walk = Walk(start, size, own, min(stop, NEVER), heads)
@@ -223,7 +223,9 @@ def walk_segment_at(place: Place, start: int, stop: int, manner: Manner) -> Segm
     """
     try:
         opened = place.open()
-    except OSError as error:
+    except RemoteError:  # it may pass, and says nothing of what this machine sees
+        raise
+    except (OSError, MissingExtraError) as error:
         import platform
 
         raise WorkerError(

@@ -12,7 +12,7 @@ from ._walk import Walk
 from .errors import KeysError, NoImageError
 from .framing import IR_HEADER_SIZE
 from .segments import Batch
-from .sources import Source
+from .sources import LocalFile
 
 Keys = Literal["sequence", "id"]
 KEYS: tuple[Keys, ...] = ("sequence", "id")
@@ -166,25 +166,25 @@ def is_file_header(batch: Batch) -> bool:
     return flag == 2
 
 
-def tells_other_ids(source: Source) -> bool:
-    """Return whether the ids of the first records are keys, and not the running numbers.
+def tells_other_ids(path: str, images_only: bool = False) -> bool:
+    """Return whether the first records of a local file have ids that could be keys, and are others.
 
-    Up to `PEEK_RECORDS` records in the first `PEEK_BYTES` bytes are looked at.
+    That is, other than the running numbers. Up to `PEEK_RECORDS` records in the first `PEEK_BYTES`
+    bytes are looked at.
     """
-    batch = _first(source)
-    if batch is None or batch.heads is None:
+    with LocalFile(path) as source:
+        walk = Walk(0, source.size, heads=IR_HEADER_SIZE)
+        _, sizes, heads = walk.feed(source.read(0, PEEK_BYTES), 0, PEEK_RECORDS)
+    if heads is None or len(sizes) < 2:
         return False
     # What is no IRHeader has no reason to lead to no more labels than there are bytes, nor to end
     # in eight bytes of zero.
-    if max(_heads.kinds(batch.sizes, batch.heads)) > _heads.NO_IMAGE:
+    kinds = _heads.kinds(sizes, heads)
+    if max(kinds) > _heads.NO_IMAGE:
         return False
-    if any(id2 for *_, id2 in struct.iter_unpack("<IIIfQQ", batch.heads)):
+    if any(id2 for *_, id2 in struct.iter_unpack("<IIIfQQ", heads)):
         return False
-    ids = _heads.ids(batch.sizes, batch.heads)
+    ids = _heads.ids(sizes, heads)
+    if images_only:
+        ids = _heads.pick(ids, kinds, _heads.IMAGE)
     return ids != array("Q", range(len(ids))) and _heads.repeats(ids)[0] == 0
-
-
-def _first(source: Source) -> Batch | None:
-    walk = Walk(0, source.size, heads=IR_HEADER_SIZE)
-    offsets, sizes, heads = walk.feed(source.read(0, PEEK_BYTES), 0, PEEK_RECORDS)
-    return Batch(0, offsets, sizes, walk.position, heads) if len(offsets) > 1 else None

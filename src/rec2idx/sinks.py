@@ -69,7 +69,8 @@ class _WrittenEarly(FileIO):
         if self._written - self._asked >= self.SOME and hasattr(os, "posix_fadvise"):
             # What is not on the disk yet stays in memory, but begins to be written.
             size = self._written - self._asked
-            os.posix_fadvise(self.fileno(), self._asked, size, os.POSIX_FADV_DONTNEED)
+            with contextlib.suppress(OSError):
+                os.posix_fadvise(self.fileno(), self._asked, size, os.POSIX_FADV_DONTNEED)
             self._asked = self._written
         return count
 

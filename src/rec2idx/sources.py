@@ -177,6 +177,7 @@ class LocalFile:
         self._opened = os.fstat(self.fd)
         _require_regular(self._opened, self.path)
         self.size = self._opened.st_size
+        self._absolute = os.path.abspath(self.path)
 
     def read(self, offset: int, length: int) -> bytes:
         """Return `length` bytes from `offset`, or fewer where the file ends."""
@@ -195,6 +196,13 @@ class LocalFile:
     def require_unchanged(self) -> None:
         """Raise `FileChangedError` if the file was written to since it was opened."""
         now = os.fstat(self.fd)
+        named = _status(self._absolute)
+        if named is not None and not os.path.samestat(now, named):
+            raise FileChangedError(
+                "the file was replaced by another one while it was read",
+                path=self.path,
+                advice="run again when nothing writes to it",
+            )
         if (now.st_size, now.st_mtime_ns) != (self._opened.st_size, self._opened.st_mtime_ns):
             raise FileChangedError(
                 "the file was written to while it was read",
@@ -206,7 +214,7 @@ class LocalFile:
 
     def location(self) -> Location:
         """Return where another process finds the file."""
-        return Location(os.path.abspath(self.path), self.size, self._opened.st_mtime_ns)
+        return Location(self._absolute, self.size, self._opened.st_mtime_ns)
 
     def is_same_file(self, other: os.stat_result) -> bool:
         """Return whether `other` describes this very file, under whatever name."""
@@ -304,6 +312,13 @@ class Stream:
             return self._head[offset : offset + length]
         start = max(offset - (self.size - len(self._last)), 0)
         return self._last[start : start + length]
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
 
 
 def _require_regular(status: os.stat_result, path: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .errors import RecordIOError, WorkerError
+from .progress import Stopped
 from .segments import (
     GUESS_BLOCK,
     REMOTE_BLOCK,
@@ -42,7 +43,7 @@ def is_elsewhere(executor: Executor | None) -> bool:
         return False
     from concurrent.futures import ThreadPoolExecutor
 
-    return not isinstance(executor, ThreadPoolExecutor)
+    return not isinstance(getattr(executor, "inner", executor), ThreadPoolExecutor)
 
 
 class Plan:
@@ -143,6 +144,8 @@ class Workers:
             if self._elsewhere:
                 return self._executor.submit(walk_segment_at, self._source.location(), *args[1:])
             return self._executor.submit(walk_segment_again, *args, self._is_abandoned)
+        except Stopped:
+            raise
         except Exception:  # broken or shut down, each in its own way: the chain is walked here
             return None
 
@@ -163,7 +166,7 @@ class Workers:
         try:
             if future is not None:
                 return future.result()
-        except WorkerError:
+        except (WorkerError, Stopped):
             raise
         except (OSError, RecordIOError):
             pass  # it concerns us only if the chain gets there
@@ -176,12 +179,18 @@ class Workers:
     def __enter__(self) -> Workers:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
+    ) -> None:
         self._abandoned = True
+        # Who is interrupted does not wait: a segment may be that of a server that does not answer.
+        patient = kind is None or (
+            issubclass(kind, (Exception, GeneratorExit)) and kind is not Stopped
+        )
         left = [future for *_, future in self._pending if future and not future.cancel()]
         for pool in self._own:
-            pool.shutdown(wait=True)
-        if left and not self._elsewhere:
+            pool.shutdown(wait=patient, cancel_futures=True)
+        if left and patient and not self._elsewhere:
             from concurrent.futures import wait
 
             wait(left)  # they read from a file that is about to be closed

@@ -4,6 +4,7 @@ import os
 import time
 from pathlib import Path
 
+import fsspec
 import pytest
 from reference import index, part
 from samples import FACE, SIX, SIX_INDEX, A, B
@@ -153,3 +154,76 @@ def test_a_file_on_a_server_without_ranges_is_indexed_each_time(own: OwnServer, 
     for _ in range(2):
         assert rec2idx.ensure_index(url, tmp_path / "a.idx") == str(tmp_path / "a.idx")
         assert (tmp_path / "a.idx").read_bytes() == SIX_INDEX
+
+
+# Whoever fills a bucket chooses its names, and nothing else
+
+
+@pytest.mark.parametrize("key", ["../../up.rec", "/tmp/up.rec", "..//../up.rec", "./up.rec"])
+def test_no_index_outside_of_its_folder(s3, tmp_path, key):
+    s3.put("names", f"set/{key}", SIX)
+    out = tmp_path / "deep/out"
+    summary = rec2idx.create_indexes("s3://names/set", out, recursive=True)
+    [done] = summary.done
+    assert Path(done.index).resolve().is_relative_to(out)
+    assert Path(done.index).read_bytes() == SIX_INDEX
+    assert [path for path in tmp_path.rglob("*.idx") if not path.is_relative_to(out)] == []
+    s3.client.delete_object(Bucket="names", Key=f"set/{key}")
+
+
+def test_no_link_leads_outside_of_its_folder(own: OwnServer, tmp_path):
+    page = b'<a href="../up.rec">up</a> <a href="a.rec">a</a>'
+    own.put("set/", page)
+    own.put("set/a.rec", SIX)
+    own.put("up.rec", SIX)
+    out = tmp_path / "deep/out"
+    rec2idx.create_indexes(f"{own.url}set/", out, recursive=True)
+    assert {path.parent for path in tmp_path.rglob("*.idx")} <= {out}
+
+
+def test_a_folder_without_files(tmp_path):
+    (tmp_path / "empty").mkdir()
+    summary = rec2idx.create_indexes(f"file://{tmp_path}/empty", recursive=True)
+    assert summary.files == ()
+
+
+def test_a_folder_in_memory(tmp_path):
+    fsspec.filesystem("memory").pipe_file("/top/a.rec", SIX)
+    for url in ("memory://top", "memory:///top/"):
+        summary = rec2idx.create_indexes(url, tmp_path, recursive=True)
+        assert summary.failed == []
+        assert (tmp_path / "a.idx").read_bytes() == SIX_INDEX
+
+
+def test_a_chain_is_no_folder(tmp_path):
+    """It is told, and not passed over in silence."""
+    summary = rec2idx.create_indexes(f"simplecache::file://{tmp_path}", tmp_path, recursive=True)
+    assert [type(file.error) for file in summary.failed] == [IsADirectoryError]
+
+
+# What stands where an index is to go
+
+
+@pytest.mark.parametrize("name", ["photo.jpg", "photo.idx", "notes.txt"])
+def test_nothing_but_an_index_is_replaced(s3, name):
+    content = b"some notes" if name.endswith("txt") else b"\xff\xd8\xff\xe0 and so on"
+    target = s3.put("targets", name, content)
+    url = s3.put("targets", "a.rec", SIX)
+    with pytest.raises(rec2idx.UnsafeTargetError):
+        rec2idx.create_index(url, target)
+    assert s3.get("targets", name) == content
+
+
+@pytest.mark.parametrize("content", [b"0\t0\n", b""])
+def test_an_old_index_is_replaced(s3, content):
+    target = s3.put("targets", "old.idx", content)
+    rec2idx.create_index(s3.put("targets", "a.rec", SIX), target)
+    assert s3.get("targets", "old.idx") == SIX_INDEX
+
+
+def test_reads_smaller_than_a_head(s3):
+    url = s3.put("heads", "a.rec", SIX)
+    for size in (8, 16, 100):
+        batches = list(rec2idx.scan(url, jobs=1, block_size=size, heads=120))
+        assert [at for batch in batches for at in batch.offsets] == [*range(0, 264, 44)]
+        assert sum(len(batch.heads) for batch in batches) == 6 * 128

@@ -10,7 +10,7 @@ from io import FileIO
 from ..index import create_index
 from ..sinks import Sink
 from .arguments import parse_args
-from .messages import OTHER_IDS, count, left_out, say
+from .messages import count, left_out, say, say_other_ids
 from .progress import progress_report
 from .run import DONE, executor, run
 from .standard import stdin
@@ -42,8 +42,7 @@ def _index(args: argparse.Namespace) -> int:
             f"{name}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
             f"{done.seconds:.3g} s{left_out(done.left_out)}; index written to {done.index}"
         )
-        if done.other_ids:
-            say(f"{name}: {OTHER_IDS}")
+        say_other_ids([name], args, "rec2idx")
     return DONE
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..errors import RecordIOError
+from ..select import tells_other_ids
 
 
 def printable(text: str) -> str:
@@ -46,10 +48,23 @@ def count(number: int, unit: str, units: str | None = None) -> str:
     return f"{number} {unit}" if number == 1 else f"{number} {units or unit + 's'}"
 
 
+LOOK = 3  # files
 OTHER_IDS = (
     "its records have ids other than the running numbers; if im2rec wrote it, --keys id "
     "gives the keys that its index had"
 )
+
+
+def say_other_ids(paths: Sequence[str], args: argparse.Namespace, program: str) -> None:
+    """Say if the ids in local files, of which the first few are looked at, are worth a word."""
+    if args.keys != "sequence":
+        return
+    for path in paths[:LOOK]:
+        # Once more opening a pipe, or what has gone since, is not worth an error.
+        with contextlib.suppress(OSError):
+            if os.path.isfile(path) and tells_other_ids(path, args.images_only):
+                say(f"{path}: {OTHER_IDS}", program)
+                return
 
 
 def left_out(records: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
 from .arguments import Parser, add_selection, add_workers
 from .info import add_arguments
-from .messages import OTHER_IDS, count, describe, left_out, say
+from .messages import count, describe, left_out, say, say_other_ids
 from .progress import progress_report
 from .run import DONE, FAILED, executor, run
 from .standard import bar, tell
@@ -110,10 +110,7 @@ def _separately(args: argparse.Namespace) -> int:
     elif not args.quiet:
         number = f"{len(done.done)} of {count(len(done.files), 'file')}"
         _say(f"{number} indexed, {_amounts(done)}")
-        other = [file.record for file in done.files if file.summary and file.summary.other_ids]
-        if other:
-            more = f" and {count(len(other) - 1, 'other file')}" if len(other) > 1 else ""
-            _say(f"{other[0]}{more}: {OTHER_IDS}")
+        say_other_ids([file.record for file in done.files if file.summary], args, "recordio")
     return DONE if done.files and not done.failed else FAILED
 
 
@@ -142,6 +139,7 @@ def _combined(args: argparse.Namespace) -> int:
         _say(warning)
     if not args.quiet:
         _say(f"{count(len(done.files), 'file')} in one index, {_amounts(done)}")
+        say_other_ids(done.path[:1], args, "recordio")
         tell(done.dali_call)
         if done.mxnet_call is not None:
             tell(done.mxnet_call)
