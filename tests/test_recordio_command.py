@@ -214,7 +214,7 @@ def test_an_interrupted_run_leaves_whole_indexes_only(folder, combine):
     records = 12_000_000
     (folder / "b.rec").write_bytes(part(0, b"") * records)
     process = subprocess.Popen(
-        [RECORDIO, "index", "a.rec", "b.rec", *combine],
+        [RECORDIO, "index", "-j", "1", "a.rec", "b.rec", *combine],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
