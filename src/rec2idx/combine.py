@@ -33,9 +33,9 @@ class CombinedFile:
 
     Attributes:
         path: its path.
-        records: records in it.
+        records: lines that it has in the index: its records, but for those left out.
         bytes: bytes in it.
-        first: number of its first record, and the key of that in the index.
+        first: number of the first of them among all lines; where keys are numbers, its key.
         offset: bytes in the files before it.
     """
 

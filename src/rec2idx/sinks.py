@@ -63,7 +63,7 @@ class _WrittenEarly(FileIO):
         super().__init__(path, mode)
         self._asked = self._written = 0
 
-    def write(self, data: bytes | memoryview, /) -> int:  # type: ignore[override]
+    def write(self, data: bytes | memoryview, /) -> int:  # type: ignore[override] # a Sink gives no other buffers
         count = super().write(data)
         self._written += count
         if self._written - self._asked >= self.SOME and hasattr(os, "posix_fadvise"):

@@ -71,7 +71,7 @@ def test_small_records_on_a_web_server(own: OwnServer, tmp_path: Path, jobs: int
 def test_large_records_on_a_web_server(own: OwnServer, tmp_path: Path, jobs: int | None):
     """20 records of 64 MB, 1.3 GB: the headers, and a few blocks until their size was seen."""
     data = LargeRecords(20, 64 * MB)
-    url = own.put("large.rec", data)  # type: ignore[arg-type]
+    url = own.put("large.rec", data)  # type: ignore[arg-type] # all that is done to bytes here
     rec2idx.create_index(url, tmp_path / "a.idx", jobs=jobs)
     assert (tmp_path / "a.idx").read_bytes() == data.index()
     assert len(own.traffic.requests) <= 30

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from .._version import __version__
-from ..select import KEYS
 from .messages import printable
+from .selection import add_selection
 
 PROGRESS = ("auto", "bar", "lines", "none")
 
@@ -67,19 +67,6 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     if args.record == "-" and args.index is None:
         parser.error("where RECORD is standard input, INDEX must be given")
     return args
-
-
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which records an index names, and under which keys."""
-    parser.add_argument(
-        "--keys",
-        choices=KEYS,
-        default="sequence",
-        help="running numbers (default), or the records' ids",
-    )
-    parser.add_argument(
-        "--images-only", action="store_true", help="leave out records without an image"
-    )
 
 
 def add_workers(parser: argparse.ArgumentParser, jobs: str) -> None:

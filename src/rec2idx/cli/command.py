@@ -10,9 +10,10 @@ from io import FileIO
 from ..index import create_index
 from ..sinks import Sink
 from .arguments import parse_args
-from .messages import count, left_out, say, say_other_ids
+from .messages import count, say
 from .progress import progress_report
 from .run import DONE, executor, run
+from .selection import left_out, say_other_ids
 from .standard import stdin
 
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-import re
 import sys
-from collections.abc import Mapping, Sequence
 
 from ..errors import RecordIOError
-from ..select import tells_other_ids
 
 
 def printable(text: str) -> str:
@@ -46,35 +42,3 @@ def count(number: int, unit: str, units: str | None = None) -> str:
     ('1 record', '2 records', '2 identities')
     """
     return f"{number} {unit}" if number == 1 else f"{number} {units or unit + 's'}"
-
-
-LOOK = 3  # files
-OTHER_IDS = (
-    "its records have ids other than the running numbers; if im2rec wrote it, --keys id "
-    "gives the keys that its index had"
-)
-
-
-def say_other_ids(paths: Sequence[str], args: argparse.Namespace, program: str) -> None:
-    """Say if the ids in local files, of which the first few are looked at, are worth a word."""
-    if args.keys != "sequence":
-        return
-    for path in paths[:LOOK]:
-        # Once more opening a pipe, or what has gone since, is not worth an error.
-        with contextlib.suppress(OSError):
-            if os.path.isfile(path) and tells_other_ids(path, args.images_only):
-                say(f"{path}: {OTHER_IDS}", program)
-                return
-
-
-def left_out(records: Mapping[str, int]) -> str:
-    """Return what was left out as the end of a phrase, nothing if that is nothing.
-
-    >>> left_out({"file header": 1, "identity record": 20, "record without an image": 2})
-    '; left out 1 file header, 20 identity records, 2 records without an image'
-    """
-    parts = []
-    for what, number in records.items():
-        noun, more = re.split(r"(?<=record)\b|(?<=header)\b", what, maxsplit=1)
-        parts.append(count(number, noun) + more)
-    return f"; left out {', '.join(parts)}" if parts else ""

@@ -8,11 +8,12 @@ from .._version import __version__
 from ..combine import CombinedSummary, combine_index
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
-from .arguments import Parser, add_selection, add_workers
+from .arguments import Parser, add_workers
 from .info import add_arguments
-from .messages import count, describe, left_out, say, say_other_ids
+from .messages import count, describe, say
 from .progress import progress_report
 from .run import DONE, FAILED, executor, run
+from .selection import add_selection, left_out, say_other_ids
 from .standard import bar, tell
 
 EXAMPLES = """\
