@@ -1,6 +1,15 @@
 from array import array
 from typing import Final, final
 
+NO_IMAGE: Final[int]
+CUT_LABELS: Final[int]
+NO_HEADER: Final[int]
+SHORT_FIRST: Final[int]
+LABELS_SPLIT: Final[int]
+FLAGGED: Final[int]
+MULTI_PART: Final[int]
+
+def traits(sizes: array[int], heads: array[int], stride: int) -> array[int]: ...
 def multi_part(heads: array[int], stride: int) -> int: ...
 def flag_runs(
     heads: array[int], kinds: array[int], stride: int, most: int

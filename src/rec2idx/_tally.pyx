@@ -17,6 +17,25 @@ cdef enum:
     IR_HEADER = 24
     SIGNATURE = 20  # bytes that tell what an image is
 
+    # What is true of a record.
+    _NO_IMAGE = 1       # its labels end where it ends
+    _CUT_LABELS = 2     # it ends before as many labels as its flag says
+    _NO_HEADER = 4      # it is shorter than an IRHeader
+    _SHORT_FIRST = 8    # its first part is
+    _LABELS_SPLIT = 16  # its first part ends before its labels do
+    _FLAGGED = 32       # its flag is not 0
+    _MULTI_PART = 64    # it has several parts
+
+NO_IMAGE = _NO_IMAGE
+CUT_LABELS = _CUT_LABELS
+NO_HEADER = _NO_HEADER
+SHORT_FIRST = _SHORT_FIRST
+LABELS_SPLIT = _LABELS_SPLIT
+FLAGGED = _FLAGGED
+MULTI_PART = _MULTI_PART
+
+cdef array.array BYTES = array.array("B")
+
 cdef uint8_t* JPEG = b"\xff\xd8\xff"
 cdef uint8_t* PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -40,6 +59,41 @@ cdef inline uint32_t word(const uint8_t* at) noexcept nogil:
     cdef uint32_t value
     memcpy(&value, at, 4)
     return value
+
+
+cdef inline uint8_t traits_of(int64_t size, const uint8_t* head) noexcept nogil:
+    cdef int64_t first = word(head)
+    cdef int64_t labels
+    cdef uint8_t found = _MULTI_PART if word(head + PARTS) > 1 else 0
+    if first < IR_HEADER:
+        found |= _SHORT_FIRST
+    if size < IR_HEADER:
+        return found | _NO_HEADER
+    labels = IR_HEADER + 4 * <int64_t>word(head + PAYLOAD)
+    if labels > IR_HEADER:
+        found |= _FLAGGED
+    if labels > first:
+        found |= _LABELS_SPLIT
+    if labels > size:
+        found |= _CUT_LABELS
+    elif labels == size:
+        found |= _NO_IMAGE
+    return found
+
+
+def traits(array.array sizes not None, array.array heads not None, Py_ssize_t stride):
+    """Return what is true of each record, an array of bytes, a bit each: NO_IMAGE, ..."""
+    cdef Py_ssize_t i, count = len(sizes)
+    if len(heads) != count * stride or stride < PAYLOAD + IR_HEADER:
+        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    cdef const uint8_t* head = heads.data.as_uchars
+    cdef const int64_t* size = <int64_t*>sizes.data.as_longlongs
+    cdef array.array found = array.clone(BYTES, count, zero=False)
+    cdef uint8_t* out = found.data.as_uchars
+    with nogil:
+        for i in range(count):
+            out[i] = traits_of(size[i], head + i * stride)
+    return found
 
 
 def multi_part(array.array heads not None, Py_ssize_t stride):

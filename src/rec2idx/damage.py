@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 
 from . import _walk
 from ._walk import Walk
@@ -13,6 +14,35 @@ from .lookalikes import HEAD_SIZE, looks_like
 from .sources import Readable, Stream
 
 AGAIN = "copy or download the file again"
+
+
+@dataclass(frozen=True)
+class DamagedRegion:
+    """Bytes of a file in which no record could be followed.
+
+    Attributes:
+        path: the file.
+        start: its first byte.
+        stop: the byte behind it, where the next whole record starts or the file ends. Where only
+            the padding of the last record is missing, that is where it starts, too: the record
+            is whole.
+        record: so many whole records are before it.
+        reason: a word as in `DamagedRecordError`, or ``wrong-length`` where a record's length
+            leads past the start of the next record, or short of it.
+        what: the same in words: what is wrong, where, what was expected there and found.
+    """
+
+    path: str
+    start: int
+    stop: int
+    record: int
+    reason: str
+    what: str
+
+    @property
+    def bytes(self) -> int:
+        """Bytes in it."""
+        return self.stop - self.start
 
 
 def error_of(walk: Walk, source: Readable, record: int) -> Exception:

@@ -10,11 +10,11 @@ the result is always that of one walk from the first byte; a guess only decides 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from . import _walk
-from .damage import error_of
+from .damage import DamagedRegion, error_of
 from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker
 from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
@@ -38,6 +38,7 @@ def scan(
     segment_size: int | None = None,
     block_size: int | None = None,
     heads: int = 0,
+    salvage: Callable[[DamagedRegion], object] | None = None,
 ) -> Generator[Batch, None, None]:
     """Walk through a file; yield its records in batches, in file order.
 
@@ -52,6 +53,9 @@ def scan(
         block_size: bytes of one read; None to suit the storage.
         heads: so many bytes of each payload are wanted in the batches, 120 at most: 24 for the
             IRHeader of image records, for instance.
+        salvage: called with each damaged region, in file order, after the records before it were
+            yielded; the walk then goes on at the next believable record start. None to raise at
+            the first one.
 
     Raises, after the last whole record was yielded:
         NotRecordIOError: the file is something else.
