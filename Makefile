@@ -31,7 +31,7 @@ lint: .venv/installed
 
 types: .venv/installed
 	$(BIN)/mypy
-	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow rec2idx._walk
+	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow rec2idx._walk rec2idx._lines
 
 # The kernel built to stop at a read outside its buffers, undefined arithmetic and the like.
 SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -39,7 +39,7 @@ sanitize: .envs/sanitize/installed
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py \
-		tests/test_scan.py
+		tests/test_scan.py tests/test_lines.py
 
 .envs/sanitize/installed: .venv/installed
 	test -x .envs/sanitize/bin/python || $(BIN)/python -m venv .envs/sanitize
@@ -65,4 +65,4 @@ versions:
 	touch $@
 
 clean:
-	rm -rf .venv .envs build dist src/*.egg-info src/rec2idx/*.so src/rec2idx/_walk.c
+	rm -rf .venv .envs build dist src/*.egg-info src/rec2idx/*.so src/rec2idx/_*.c

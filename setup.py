@@ -1,6 +1,12 @@
-"""Only the compiled kernel is described here; everything else is in pyproject.toml."""
+"""Only the compiled kernels are described here; everything else is in pyproject.toml."""
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-setup(ext_modules=cythonize([Extension("rec2idx._walk", ["src/rec2idx/_walk.pyx"])]))
+KERNELS = ("_walk", "_lines")
+
+setup(
+    ext_modules=cythonize(
+        [Extension(f"rec2idx.{name}", [f"src/rec2idx/{name}.pyx"]) for name in KERNELS]
+    )
+)
