@@ -19,8 +19,8 @@ cdef enum:
     RETURN = 13
     ZERO = 48
 
-    # So many digits never go past 64 bits.
-    SAFE_DIGITS = 19
+    DIGITS = 20       # of the longest number
+    SAFE_DIGITS = 19  # so many never go past 64 bits
     # Lines that wait on the stack to be appended; the GIL is taken once for so many.
     WAITING = 1024
 
@@ -37,7 +37,7 @@ cdef inline const uint8_t* take_number(const uint8_t* at, const uint8_t* end,
             break
         number = number * 10 + digit  # what goes past 64 bits here is counted again below
         at += 1
-    if at == first:
+    if at == first or at - first > DIGITS:
         return NULL
     if at - first > SAFE_DIGITS:
         return take_long(first, at, value)
@@ -88,7 +88,8 @@ def parse_lines(const uint8_t[::1] data not None, Py_ssize_t start, array.array 
     """Append key and offset of each line in `data`, from byte `start` on, to two arrays of uint64.
 
     A line is digits, the separator, digits and a newline, or a carriage return and a newline where
-    `returns` says so. Both numbers are below 2^64, and a key has no zeros before it.
+    `returns` says so. Both numbers are below 2^64 and have 20 digits at most, and a key has no zeros
+    before it.
 
     Returns the position of the first line that is written otherwise (the length of `data` if there
     is none), and how many lines came before it. Nothing else may look into the arrays meanwhile.
