@@ -39,7 +39,7 @@ sanitize: .envs/sanitize/installed
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py \
-		tests/test_scan.py tests/test_lines.py
+		tests/test_scan.py tests/test_lines.py tests/test_lines_kernel.py
 
 .envs/sanitize/installed: .venv/installed
 	test -x .envs/sanitize/bin/python || $(BIN)/python -m venv .envs/sanitize

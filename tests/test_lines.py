@@ -1,4 +1,4 @@
-"""Indexes, line by line: numbers to the last bit, each oddity by its word, and what readers see."""
+"""Indexes, line by line: each oddity by its word, and what readers see."""
 
 import io
 from array import array
@@ -7,29 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from index_reference import dali_offsets, mxnet_lines, strict, universal_lines
+from index_texts import TOP, texts
 
-from rec2idx._lines import parse_lines, sort_distinct
 from rec2idx.lines import IndexFile, dali_entries, mxnet_entries, read_index
 from rec2idx.problems import KEPT, LONGEST, MEANINGS, OddLine
-
-TOP = 1 << 64
-BORDERS = [0, 1, 9, 10, 10**19 - 1, 10**19, TOP - 1, TOP, TOP + 1, 10**20 - 1, 10**20, 10 * TOP + 1]
-
-numbers = st.one_of(st.integers(0, 300), st.integers(0, TOP - 1), st.sampled_from(BORDERS))
-plain_lines = st.tuples(numbers, numbers).map(lambda pair: b"%d\t%d\n" % pair)
-bits = st.sampled_from(
-    [b"%d" % number for number in BORDERS]
-    + [b"0", b"7", b"44", b"007", b"-3", b"+5", b"1.5", b"1e3", b"1_0", b"cat", b"#", b"\0", b","]
-    + [b"\t", b"\t", b"\n", b"\n", b"\r\n", b"\r", b" ", b"  ", b"\v", b"\f", b"\xa0", b"-", b"+"]
-    + [
-        "\u0663".encode(),
-        "\u00a0".encode(),
-        "\u2003".encode(),
-        "\x1f\x85".encode(),
-        b"\xef\xbb\xbf",
-    ]
-)
-texts = st.lists(st.one_of(plain_lines, bits, st.binary(max_size=3)), max_size=30).map(b"".join)
 
 
 def index_of(data: bytes) -> IndexFile:
@@ -62,99 +43,6 @@ def everything(index: IndexFile) -> list:
         (dali.offsets, dali.pairs, dali.stop, dali.failure),
         *((found.keys, found.offsets, found.failure) for found in mxnet),
     ]
-
-
-# The kernel
-
-
-@given(texts, st.sampled_from([b"\t", b" "]), st.sampled_from([b"\n", b"\r\n"]), st.data())
-def test_the_kernel_stops_at_the_first_other_line(text, separator, end, data):
-    """It takes what the reference takes, from any line on, and appends to what is there."""
-    lines = text.splitlines(keepends=True) if end == b"\n" else text.split(b"\n")
-    lines = [line + b"\n" * (end != b"\n") for line in lines]
-    lines = [line for line in lines if line.endswith(b"\n") and line.count(b"\r") < 2]
-    skipped = data.draw(st.integers(0, len(lines)))
-    whole, start = b"".join(lines), len(b"".join(lines[:skipped]))
-    expected = []
-    for line in whole[start:].split(b"\n"):
-        pair = strict(line + b"\n", separator, end)
-        if pair is None:
-            break
-        start += len(line) + 1
-        expected.append(pair)
-    keys, offsets = array("Q", [5]), array("Q", [6])
-    begin = len(b"".join(lines[:skipped]))
-    assert parse_lines(whole, begin, keys, offsets, ord(separator), end != b"\n") == (
-        start,
-        len(expected),
-    )
-    assert list(zip(keys, offsets, strict=True)) == [(5, 6), *expected]
-
-
-@pytest.mark.parametrize("key", BORDERS)
-@pytest.mark.parametrize("offset", BORDERS)
-def test_the_kernel_at_the_borders(key, offset):
-    """Numbers on both sides of 2^64 and of a digit more; no digit is lost, and none wraps round."""
-    line = b"%d\t%d\n" % (key, offset)
-    keys, offsets = array("Q"), array("Q")
-    if key < TOP and offset < TOP:
-        assert parse_lines(line, 0, keys, offsets) == (len(line), 1)
-        assert (keys[0], offsets[0]) == (key, offset)
-    else:
-        assert parse_lines(line, 0, keys, offsets) == (0, 0)
-        assert len(keys) == len(offsets) == 0
-
-
-@pytest.mark.parametrize("offset", [0, 44, TOP - 1])
-@pytest.mark.parametrize("zeros", [1, 18, 19, 20, 5000])
-def test_zeros_before_an_offset(offset, zeros):
-    """However many, the number is what counts, though lines of more than 20 digits take longer."""
-    line = b"0\t" + b"0" * zeros + b"%d\n" % offset
-    index = index_of(line)
-    assert (list(index.keys), list(index.offsets), index.problems) == ([0], [offset], ())
-    taken = zeros + len(str(offset)) <= 20
-    assert parse_lines(line, 0, array("Q"), array("Q")) == (len(line) * taken, taken)
-
-
-@pytest.mark.parametrize("length", range(len(b"12\t345\r\n")))
-def test_the_kernel_looks_at_no_byte_behind_its_own(length):
-    """A line that is cut off anywhere is none, though the buffer would go on."""
-    line = b"12\t345\r\n"
-    keys, offsets = array("Q"), array("Q")
-    assert parse_lines(memoryview(line)[:length], 0, keys, offsets, 9, True) == (0, 0)
-    assert parse_lines(memoryview(line)[:0], 0, keys, offsets) == (0, 0)
-
-
-@pytest.mark.parametrize("count", [0, 1, 1023, 1024, 1025, 2048, 5000])
-def test_counts_around_what_waits_on_the_stack(count):
-    data = b"".join(b"%d\t%d\n" % (number, 44 * number) for number in range(count))
-    keys, offsets = array("Q"), array("Q")
-    assert parse_lines(data + b"x", 0, keys, offsets) == (len(data), count)
-    assert list(keys) == list(range(count))
-    assert list(offsets) == list(range(0, 44 * count, 44))
-
-
-def test_the_kernel_refuses_other_arrays_and_positions():
-    both = array("Q"), array("Q")
-    with pytest.raises(TypeError, match="expected 'Q'"):
-        parse_lines(b"", 0, array("q"), array("Q"))
-    with pytest.raises(ValueError, match="expected two"):
-        parse_lines(b"", 0, both[0], both[0])
-    for start in (-1, 2):
-        with pytest.raises(ValueError, match=f"start is {start}, expected 0 to 1"):
-            parse_lines(b"1", start, *both)
-    with pytest.raises(TypeError, match="expected 'Q'"):
-        sort_distinct(array("q"))
-
-
-@given(st.lists(numbers.filter(lambda number: number < TOP)))
-def test_sorting(values):
-    found = array("Q", values)
-    sort_distinct(found)
-    assert list(found) == sorted(set(values))
-
-
-# Whole files
 
 
 @given(texts)
@@ -232,6 +120,7 @@ def test_long_lines_in_any_pieces(data, lengths):
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name in ("rec2idx.lines.LONGEST", "rec2idx.problems.LONGEST"):
             monkeypatch.setattr(name, 48)
+        monkeypatch.setattr("rec2idx.problems.SHOWN", 8)  # of a long line less is shown than kept
         whole = index_of(data)
         assert everything(dripped(data, lengths, monkeypatch)) == everything(whole)
         assert dali_entries(whole).pairs == len(dali_offsets(data))
@@ -365,6 +254,29 @@ def test_a_key_that_is_no_number_makes_all_of_them_texts():
     assert index.keys == ["0", "1", "cat", "3"]
     assert mxnet_entries(index, str).places() == {"0": 0, "1": 44, "cat": 88, "3": 132}
     assert mxnet_entries(index).failure.line == 3
+
+
+@pytest.mark.parametrize(
+    "odd", [b"7\t1\n", b"#a\t1\n", b"1e5\t1\n", b"a b\t1\n", b"c\t1\r\n", b"-\t1\n"]
+)
+def test_names_by_the_thousand(odd):
+    """Taken many at once or one by one, with any other line between them, they say the same."""
+    names = [b"%d.jpg\t%d\n" % (number, 44 * number) for number in range(2500)]
+    lines = [*names[:1500], odd, *names[1500:]]
+    index = index_of(b"".join(lines))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("rec2idx.lines._Reader._names", lambda self, data, at: at)
+        assert everything(index_of(b"".join(lines))) == everything(index)
+    assert index.lines == 2501
+    expected = mxnet_lines(b"".join(lines), str)
+    assert (mxnet_entries(index, str).keys, mxnet_entries(index, str).places()) == expected
+
+
+def test_names_behind_what_is_a_number_to_mxnet():
+    """So the first name is where it fails."""
+    index = index_of(b"1_0\t0\n" * 5 + b"cat\t1\n" * 5)
+    assert mxnet_entries(index).failure.line == 6
+    assert mxnet_entries(index, str).keys == ["1_0"] * 5 + ["cat"] * 5
 
 
 def test_kinds_of_source(tmp_path):

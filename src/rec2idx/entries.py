@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Iterable
 
 from ._lines import parse_lines
 
@@ -55,6 +56,12 @@ class Entries:
             self.texts.append(key)
         elif number is not None:
             self.numbers.append(number)
+
+    def add_names(self, names: list[str], offsets: Iterable[int]) -> None:
+        """Append entries when there are texts already."""
+        assert self.texts is not None
+        self.texts.extend(names)
+        self.offsets.extend(offsets)
 
     def take(self, data: bytes, start: int, separator: int, returns: bool) -> tuple[int, int]:
         """Append the lines that the kernel takes; return where it stopped, and how many they were.

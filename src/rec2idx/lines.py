@@ -204,6 +204,11 @@ _MANNERS = {
     ("spaces-for-tab",): (ord(" "), False),
     ("crlf", "spaces-for-tab"): (ord(" "), True),
 }
+# Lines whose key is a name and nothing else is odd: no number has such a letter. Not too many at
+# once, since each takes memory until all of them are matched.
+_NAMES = re.compile(
+    rb"(?:(?!#)[!-~]{0,200}[A-DF-Za-df-z][!-~]{0,200}\t[0-9]{1,19}\n){1,1000}", re.ASCII
+)
 _LINE_END = re.compile(rb"\r\n?|\n")
 
 
@@ -285,7 +290,25 @@ class _Reader:
         if manner is not None and self._problems.has_enough(codes):
             end, count = self._run(data, end, *manner)
             self._problems.add_more(codes, count)
+        if codes == ["text-key"] and self._problems.has_enough(codes):
+            end = self._names(data, end)
         return end
+
+    def _names(self, data: bytes, at: int) -> int:
+        """Take lines whose keys are names, many at once; return where they end."""
+        # A name stops DALI, and MXNet where keys are numbers: nothing depends on the next one. But
+        # 1_0 is odd in the same way, and a number to MXNet.
+        if self._dali.stop is None or self._mxnet.stops[int] is None:
+            return at
+        while (match := _NAMES.match(data, at)) is not None:
+            fields = match[0].decode("ascii").split()
+            self._entries.add_names(fields[::2], map(int, fields[1::2]))
+            count = len(fields) // 2
+            self._lines += count
+            self._mxnet.run(count)
+            self._problems.add_more(["text-key"], count)
+            at = match.end()
+        return at
 
     def _line(self, line: bytes) -> list[str]:
         """Take one line, odd or not; return what is odd about it."""
