@@ -11,6 +11,7 @@ from index_texts import TOP, texts
 
 from rec2idx.lines import IndexFile, dali_entries, mxnet_entries, read_index
 from rec2idx.problems import KEPT, LONGEST, MEANINGS, OddLine
+from rec2idx.readers import Stop
 
 
 def index_of(data: bytes) -> IndexFile:
@@ -93,6 +94,25 @@ def test_entries_and_problems_go_by_lines(data):
             assert odd.text.isprintable()
 
 
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"cat\t88", "no number: 'c'"),
+        (b"3.0\t88", "no number: '.'"),
+        (b"- 3\t88", "no number: '-'"),
+        (b"\xe9\t88", r"no number: '\xe9'"),
+        (b"3\t0018446744073709551616", "2^64 or more: '18446744073709551616'"),
+        (b"3\t-0184467440737095516160", "2^64 or more: '18446744073709551616'..."),
+    ],
+)
+def test_why_dali_stops(line, reason):
+    """In words that are the same where the line is too long to be seen at once."""
+    assert dali_entries(index_of(b"0\t0\n" + line + b"\n")).stop == Stop(2, reason)
+    # Before it, two numbers and spaces: what comes then is what DALI stops at all the same.
+    before = b"1\t44" + b" " * LONGEST
+    assert dali_entries(index_of(b"0\t0\n" + before + line + b"\n")).stop == Stop(2, reason)
+
+
 MIXED = (
     b"\xef\xbb\xbf0\t0\r\n1\t44\r\n2 88\n3\t132\t7\n\n4\t176\r5\t220\rcat\t264\n"
     b"-1\t5\n1\t-5\n18446744073709551616\t1\n1\t18446744073709551615\n+1\t2\n \t\n# end\r\n9\t9"
@@ -114,7 +134,15 @@ def test_any_text_in_any_pieces(data, lengths):
         assert everything(dripped(data, lengths, monkeypatch)) == everything(index_of(data))
 
 
+LONG = b"0" * 60  # of a line too long to be kept where 48 bytes are
+
+
 @given(texts, st.lists(st.integers(1, 9)))
+@example(b"0009999999999999999999-31.50\t1000" + LONG + b"\n0\t0\n1\t44\n", [1] * 120)
+@example(b"1\t" + LONG + b"99999999999999999999999\n", [1] * 120)
+@example(b"1\t2" + LONG + b" cat and mouse and more than twenty\n", [1] * 120)
+@example(b"1 2 " + LONG + b"\xe9\xff\n", [1] * 120)
+@example(b"1 2 " + LONG + b"1 -", [1] * 120)
 def test_long_lines_in_any_pieces(data, lengths):
     """Lines of more than so many bytes, here 48: DALI's numbers go on through them."""
     with pytest.MonkeyPatch.context() as monkeypatch:

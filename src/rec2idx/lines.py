@@ -127,7 +127,7 @@ def dali_entries(index: IndexFile, record_size: int | None = None) -> DaliEntrie
     >>> import io
     >>> found = dali_entries(read_index(io.BytesIO(b"1\t44\n0\t0\ncat\t88\n3\t132\n")))
     >>> found.offsets, found.stop
-    (array('Q', [0, 44]), Stop(line=3, reason="no number: 'cat\\t88\\n'"))
+    (array('Q', [0, 44]), Stop(line=3, reason="no number: 'c'"))
     """
     offsets = index._dali.offsets()
     pairs = len(offsets)

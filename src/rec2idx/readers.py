@@ -98,11 +98,11 @@ class DaliPairs:
             assert match is not None  # it may be empty
             if match[2] is None:
                 if match.end() < len(data):
-                    self.stop = Stop(line, f"no number: {_shown(data[match.end() :])}")
+                    self.stop = Stop(line, f"no number: {_shown(data[match.end() :][:1])}")
                 break
             digits = match[2].lstrip(b"0") or b"0"
             if len(digits) > _DIGITS or int(digits) >= TOP:
-                self.stop = Stop(line, f"2^64 or more: {_shown(match[2])}")
+                self.stop = Stop(line, f"2^64 or more: {_shown(digits)}")
                 break
             if self._inside:
                 found.append(int(digits) if match[1] != b"-" else -int(digits) % TOP)
@@ -112,7 +112,12 @@ class DaliPairs:
 
 
 def _shown(data: bytes) -> str:
-    return repr(data[:20].decode("ascii", "backslashreplace"))
+    """Return what stands where a reader stops.
+
+    No more of it than is known there however the line was cut into pieces: so callers give one
+    byte of what is no number, and of a number the digits without the zeros before them.
+    """
+    return repr(data[:_DIGITS])[1:] + ("..." if len(data) > _DIGITS else "")
 
 
 class MXNetLines:
