@@ -4,12 +4,12 @@ import io
 from array import array
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from index_reference import strict
 from index_texts import BORDERS, TOP, numbers, texts
 
-from rec2idx._lines import parse_lines, sort_distinct
+from rec2idx._lines import NONE, ONE, SEVERAL, match, parse_lines, sort_distinct, sort_entries
 from rec2idx.lines import read_index
 
 
@@ -98,3 +98,44 @@ def test_sorting(values):
     found = array("Q", values)
     sort_distinct(found)
     assert list(found) == sorted(set(values))
+
+
+some_entries = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), max_size=40)
+
+
+def columns(entries: list[tuple[int, int]]) -> tuple[array, array]:
+    return array("Q", [offset for offset, _ in entries]), array("Q", [key for _, key in entries])
+
+
+@given(some_entries)
+@example([(TOP - 1, 1), (0, 2), (1 << 63, TOP - 1), (0, 1)])
+def test_entries_in_order(entries):
+    offsets, keys = columns(entries)
+    sort_entries(offsets, keys)
+    expected = sorted(entries, key=lambda entry: entry[0])
+    assert list(zip(offsets, keys, strict=True)) == expected
+
+
+@given(some_entries, st.sets(st.integers(0, 30)), st.integers(0, 10))
+def test_entries_and_records(entries, records, base):
+    entries.sort(key=lambda entry: entry[0])
+    offsets, keys = columns(entries)
+    found, marks, fitting = match(offsets, keys, array("q", sorted(records)), base)
+    for record, key, mark in zip(sorted(records), found, marks, strict=True):
+        there = [key for offset, key in entries if offset == record + base]
+        assert key == (there or [0])[0]
+        expected = {0: NONE, 1: ONE}.get(len(set(there)), SEVERAL)
+        assert mark == expected
+    assert fitting == sum(offset - base in records for offset, _ in entries)
+
+
+def test_the_kernel_refuses_what_it_cannot_take():
+    numbers, signed = array("Q", [1, 2]), array("q", [1])
+    with pytest.raises(TypeError, match="arrays of 'q' and 'Q', expected 'Q'"):
+        sort_entries(signed, numbers)
+    with pytest.raises(ValueError, match="2 offsets have 1 keys"):
+        match(numbers, numbers[:1], signed)
+    with pytest.raises(TypeError, match="records is an array of 'Q', expected 'q'"):
+        match(numbers, numbers, numbers)
+    with pytest.raises(ValueError, match="base is -1, expected 0 or more"):
+        match(numbers, numbers, signed, -1)

@@ -1,5 +1,5 @@
 # cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
-"""The kernel of reading an index: lines of two numbers, and offsets in order.
+"""The kernel of reading an index: lines of two numbers, offsets in order, keys by offset.
 
 It takes lines that are written exactly as an index should be, and stops at the first other one:
 whoever calls it looks at that line, and calls again behind it. Nothing is read outside the bytes
@@ -8,7 +8,8 @@ line says.
 """
 
 from cpython cimport array
-from libc.stdint cimport uint8_t, uint64_t
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 
 import array
@@ -23,6 +24,17 @@ cdef enum:
     SAFE_DIGITS = 19  # so many never go past 64 bits
     # Lines that wait on the stack to be appended; the GIL is taken once for so many.
     WAITING = 1024
+
+    _ONE = 0
+    _NONE = 1
+    _SEVERAL = 2
+
+ONE = _ONE
+NONE = _NONE
+SEVERAL = _SEVERAL
+
+cdef array.array UINT64 = array.array("Q")
+cdef array.array BYTES = array.array("B")
 
 
 cdef inline const uint8_t* take_number(const uint8_t* at, const uint8_t* end,
@@ -153,3 +165,113 @@ def sort_distinct(array.array numbers not None):
             kept = count
     if kept < count:
         array.resize(numbers, kept)
+
+
+cdef struct Entry:
+    uint64_t offset
+    uint64_t key
+    Py_ssize_t place  # equal offsets stay in the order of the lines
+
+
+cdef int compare_entries(const void* one, const void* other) noexcept nogil:
+    cdef const Entry* a = <const Entry*>one
+    cdef const Entry* b = <const Entry*>other
+    if a.offset != b.offset:
+        return 1 if a.offset > b.offset else -1
+    return (a.place > b.place) - (a.place < b.place)
+
+
+def sort_entries(array.array offsets not None, array.array keys not None):
+    """Put entries, two arrays of uint64, in the order of their offsets; equal ones stay as they are.
+
+    Those that are in order already take no memory, others 24 bytes each meanwhile.
+    """
+    require_entries(offsets, keys)
+    cdef uint64_t* offset = <uint64_t*>offsets.data.as_ulonglongs
+    cdef uint64_t* key = <uint64_t*>keys.data.as_ulonglongs
+    cdef Py_ssize_t count = len(offsets), i = 1
+    cdef Entry* entries
+    with nogil:
+        while i < count and offset[i - 1] <= offset[i]:
+            i += 1
+    if i >= count:
+        return
+    entries = <Entry*>PyMem_RawMalloc(count * sizeof(Entry))
+    if entries == NULL:
+        raise MemoryError()
+    with nogil:
+        for i in range(count):
+            entries[i].offset = offset[i]
+            entries[i].key = key[i]
+            entries[i].place = i
+        qsort(entries, count, sizeof(Entry), compare_entries)
+        for i in range(count):
+            offset[i] = entries[i].offset
+            key[i] = entries[i].key
+    PyMem_RawFree(entries)
+
+
+def match(array.array offsets not None, array.array keys not None, array.array records not None,
+          int64_t base=0):
+    """Return the keys that entries give to records, by where these start.
+
+    Args:
+        offsets: those of the entries, of uint64, in order.
+        keys: of the entries, of uint64.
+        records: offsets of records, of int64, in order.
+        base: bytes by which the records are moved.
+
+    Returns the key of each record, an array of uint64; whether it has ONE, NONE (its key is then 0)
+    or SEVERAL different ones (it is then the first), an array of bytes; and how many entries are at
+    one of the records.
+    """
+    require_entries(offsets, keys)
+    if records.typecode != "q":
+        raise TypeError(f"records is an array of {records.typecode!r}, expected 'q'")
+    if base < 0:
+        raise ValueError(f"base is {base}, expected 0 or more")
+    cdef const uint64_t* offset = <uint64_t*>offsets.data.as_ulonglongs
+    cdef const uint64_t* key = <uint64_t*>keys.data.as_ulonglongs
+    cdef const int64_t* record = <int64_t*>records.data.as_longlongs
+    cdef Py_ssize_t entries = len(offsets), count = len(records), at, i, found = 0
+    cdef array.array picked = array.clone(UINT64, count, zero=True)
+    cdef array.array marks = array.clone(BYTES, count, zero=True)
+    cdef uint64_t* out = <uint64_t*>picked.data.as_ulonglongs
+    cdef uint8_t* mark = marks.data.as_uchars
+    cdef uint64_t start
+    with nogil:
+        at = first_from(offset, entries, <uint64_t>(record[0] + base)) if count else 0
+        for i in range(count):
+            start = <uint64_t>(record[i] + base)
+            while at < entries and offset[at] < start:
+                at += 1
+            if at == entries or offset[at] != start:
+                mark[i] = _NONE
+                continue
+            out[i] = key[at]
+            while at < entries and offset[at] == start:
+                if key[at] != out[i]:
+                    mark[i] = _SEVERAL
+                found += 1
+                at += 1
+    return picked, marks, found
+
+
+cdef Py_ssize_t first_from(const uint64_t* offset, Py_ssize_t count, uint64_t least) noexcept nogil:
+    """Return the place of the first of some offsets, in order, that is `least` or more."""
+    cdef Py_ssize_t low = 0, high = count, middle
+    while low < high:
+        middle = low + (high - low) // 2
+        if offset[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef int require_entries(array.array offsets, array.array keys) except -1:
+    if offsets.typecode != "Q" or keys.typecode != "Q":
+        raise TypeError(f"arrays of {offsets.typecode!r} and {keys.typecode!r}, expected 'Q'")
+    if len(offsets) != len(keys):
+        raise ValueError(f"{len(offsets)} offsets have {len(keys)} keys")
+    return 0
