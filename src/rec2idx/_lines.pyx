@@ -234,8 +234,8 @@ def match(array.array offsets not None, array.array keys not None, array.array r
     cdef const uint64_t* key = <uint64_t*>keys.data.as_ulonglongs
     cdef const int64_t* record = <int64_t*>records.data.as_longlongs
     cdef Py_ssize_t entries = len(offsets), count = len(records), at, i, found = 0
-    cdef array.array picked = array.clone(UINT64, count, zero=True)
-    cdef array.array marks = array.clone(BYTES, count, zero=True)
+    cdef array.array picked = array.clone(UINT64, count, zero=False)
+    cdef array.array marks = array.clone(BYTES, count, zero=False)
     cdef uint64_t* out = <uint64_t*>picked.data.as_ulonglongs
     cdef uint8_t* mark = marks.data.as_uchars
     cdef uint64_t start
@@ -246,9 +246,11 @@ def match(array.array offsets not None, array.array keys not None, array.array r
             while at < entries and offset[at] < start:
                 at += 1
             if at == entries or offset[at] != start:
+                out[i] = 0
                 mark[i] = _NONE
                 continue
             out[i] = key[at]
+            mark[i] = _ONE
             while at < entries and offset[at] == start:
                 if key[at] != out[i]:
                     mark[i] = _SEVERAL
