@@ -24,6 +24,7 @@ from .progress import Progress
 from .recordio import MXRecordIO
 from .scan import scan
 from .segments import Batch
+from .select import KeepKeys
 
 if TYPE_CHECKING:
     from .combine import CombinedFile, CombinedSummary, combine_index
@@ -65,6 +66,7 @@ __all__ = [
     "IndexSummary",
     "Info",
     "InsightFace",
+    "KeepKeys",
     "KeysError",
     "MXRecordIO",
     "ManySummary",

@@ -14,7 +14,7 @@ from .messages import count, say
 from .progress import progress_report
 from .regions import lost, region_teller
 from .run import DONE, SALVAGED, executor, run
-from .selection import left_out, say_other_ids
+from .selection import left_out, say_other_ids, unused_keys
 from .standard import stdin
 
 
@@ -44,6 +44,7 @@ def _index(args: argparse.Namespace) -> int:
         say(
             f"{name}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
             f"{done.seconds:.3g} s{left_out(done.left_out)}"
+            f"{unused_keys(done.unused_keys, args.keys)}"
             f"{lost(done.damaged, done.damaged_bytes)}; index written to {done.index}"
         )
         say_other_ids([name], args, "rec2idx")
