@@ -98,6 +98,14 @@ def test_many_more_records_than_images():
     assert found.insightface == rec2idx.InsightFace(20_000, 9_980, 20_000, 9_980)
 
 
+@pytest.mark.parametrize("label", [float("nan"), float("inf"), float("-inf")])
+def test_a_file_header_that_announces_no_numbers(label):
+    """It is one of InsightFace by its shape alone, and anybody may have written it."""
+    found = told(part(0, labelled([label, 8], 0)) + SIX)
+    assert (found.records, found.insightface) == (7, None)
+    assert told(part(0, labelled([8, label], 0)) + SIX).insightface is None
+
+
 def test_label_widths():
     """Case C32: of detection, one record with a single label among arrays of 7, 17 and 9."""
     data = b"".join(
