@@ -313,3 +313,29 @@ def test_records_of_several_parts():
     payload = image(0, 1, b"1234") + bytes.fromhex("0a23d7ce") + b"12345"
     found = told(record(payload) + part(0, image(0, 0, b"1")))
     assert (found.multi_part, found.sizes.max) == (1, len(payload))
+
+
+@pytest.mark.parametrize("stride", [-1, 0, 1, 7, 11, 31, 33])
+def test_heads_that_do_not_fit(stride):
+    """What reads heads is told how long they are, and does not take it on trust."""
+    heads, kinds, sizes = array("B", bytes(64)), array("B", [0, 0]), array("q", [64, 64])
+    distinct = _tally.Distinct()
+    with pytest.raises(ValueError, match="2 records have 64 bytes of heads"):
+        _tally.signatures(sizes, heads, kinds, stride, 0)
+    with pytest.raises(ValueError, match="2 records have 64 bytes of heads"):
+        distinct.add_labels(heads, kinds, stride, 0)
+    with pytest.raises(ValueError, match="2 records have 64 bytes of heads"):
+        _tally.flag_runs(heads, kinds, stride, 1)
+    with pytest.raises(ValueError, match="64 bytes of heads"):
+        _tally.multi_part(heads, stride)
+
+
+def test_arrays_of_another_type():
+    """They would be read as if they had 8 bytes an item, or one."""
+    heads, kinds, sizes = array("B", bytes(64)), array("B", [0, 0]), array("q", [64, 64])
+    with pytest.raises(ValueError, match="2 sizes of 'B'"):
+        _tally.signatures(kinds, heads, kinds, 32, 0)
+    with pytest.raises(TypeError, match="array of 'q', expected 'B'"):
+        _tally.flag_runs(heads, sizes, 32, 1)
+    with pytest.raises(TypeError, match="array of 'q', expected 'B'"):
+        _tally.multi_part(sizes, 8)
