@@ -77,21 +77,21 @@ def run(name: str, seconds: int, seed: int, folder: Path, keeps: bool) -> bool:
 
 def summary(log: str) -> str:
     """How many inputs there were, how fast, and how many edges they took."""
-    count, speed = (
-        re.findall(rf"stat::{what}:\s*(\d+)", log)
-        for what in ("number_of_executed_units", "average_exec_per_sec")
+    count, speed, edges = (
+        (re.findall(rf"{what}:\s*(\d+)", log) or ["?"])[-1]
+        for what in ("stat::number_of_executed_units", "stat::average_exec_per_sec", "cov")
     )
-    edges = re.findall(r"cov: (\d+)", log)
-    return f"{count[-1]} inputs, {speed[-1]} a second, {edges[-1]} edges"
+    return f"{count} inputs, {speed} a second, {edges} edges"
 
 
 def trouble(log: str) -> str:
     """What was found, and how to see it once more."""
     began = re.search(r"^.*(Uncaught|runtime error|ERROR: )", log, re.MULTILINE)
     lines = log[began.start() if began else 0 :].splitlines()
-    found = re.search(r"Test unit written to (\S+)", log)
-    again = f"To run it once more: make fuzz AGAIN={found[1]}" if found else ""
-    return "\n".join([*lines[:16], again])
+    shown = lines[:16] + [line for line in lines if line.startswith("Base64: ")]
+    if found := re.search(r"Test unit written to (\S+)", log):
+        shown.append(f"To run it once more: make fuzz AGAIN={found[1]}")
+    return "\n".join(shown)
 
 
 def start(name: str, options: list[str], **how: int) -> subprocess.Popen[str]:
