@@ -72,12 +72,21 @@ def files() -> list[bytes]:
     return [data for data in whole + damaged if len(data) <= MOST]
 
 
+def _unescaped(chance: random.Random) -> bytes:
+    """A file whose payloads hold what looks like records, some of which reach into the next one."""
+    lies = [part(0, b"abcd"), part(0, b"") * 5, part(1, b""), b"abcd", MAGIC]
+    lies += [part(0, bytes(size))[:8] for size in (0, 12, 20, 28, 44)]
+    payloads = [chance.choices(lies, k=chance.randrange(9)) for _ in range(chance.randrange(3, 9))]
+    return b"".join(part(0, b"".join(payload)) for payload in payloads)
+
+
 def inputs(seed: int) -> list[bytes]:
     """What all targets start with: files and images, each with choices of its own."""
     chance = random.Random(seed)
+    unescaped = [_unescaped(chance) for _ in range(20)]
     return [
         chance.choice((bytes(KNOBS), chance.randbytes(KNOBS))) + content
-        for content in files() + pictures()
+        for content in unescaped + files() + pictures()
     ]
 
 
