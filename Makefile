@@ -1,7 +1,9 @@
-# Verbs of this repository. Each sets up what it needs; none needs more than Python and a C compiler.
+# Verbs of this repository. Each sets up what it needs; most need no more than Python and a C
+# compiler.
 #   make demo    index the sample in examples/
 #   make test    the quick tests, against the installed package
 #   make check   everything that CI does
+#   make fuzz    inputs that a fuzzer makes up: see fuzz.mk
 #   make bench   speed, beside DALI's tool under MXNet (SCALE=0.1 smaller files, COLD=1 cold too)
 
 PYTHON ?= python3
@@ -10,7 +12,7 @@ SOURCES := pyproject.toml setup.py $(shell find src -name '*.py' -o -name '*.pyx
 
 .PHONY: demo test check format lint types sanitize versions clean
 
-include peers.mk bench.mk remote.mk
+include peers.mk bench.mk remote.mk fuzz.mk
 
 demo: .venv/installed
 	$(BIN)/rec2idx examples/sample.rec
@@ -19,7 +21,9 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m pytest
 
-check: lint types test sanitize versions peers remote cluster
+# A check finds the same when it is run again; new inputs are for who runs `make fuzz`.
+check: SEED := 1
+check: lint types test sanitize fuzz versions peers remote cluster
 
 format: .venv/installed
 	$(BIN)/ruff format .
@@ -68,4 +72,4 @@ versions:
 	touch $@
 
 clean:
-	rm -rf .venv .envs build dist src/*.egg-info src/rec2idx/*.so src/rec2idx/*.c
+	rm -rf .venv .envs .fuzz build dist src/*.egg-info src/rec2idx/*.so src/rec2idx/*.c

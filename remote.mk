@@ -21,14 +21,6 @@ cluster: .envs/remote/installed
 	.envs/remote/bin/python -m pip install --quiet --force-reinstall --no-deps .
 	touch $@
 
-# nginx is the one thing here that pip cannot install.
 .envs/remote/nginx: | .envs/remote/installed
-	PATH="$$PATH:/usr/sbin:/usr/local/sbin"; \
-	command -v nginx > /dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y nginx-light; \
-	elif command -v apt-get > /dev/null && sudo -n true 2> /dev/null; then \
-		sudo apt-get update -qq && sudo apt-get install -qq -y nginx-light; \
-	fi > /dev/null; \
-	command -v nginx > /dev/null || { \
-		echo "nginx is not installed; install it, for instance: apt-get install nginx-light"; exit 1; }
+	tests/need nginx nginx-light
 	touch $@

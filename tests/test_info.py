@@ -98,6 +98,14 @@ def test_many_more_records_than_images():
     assert found.insightface == rec2idx.InsightFace(20_000, 9_980, 20_000, 9_980)
 
 
+@pytest.mark.parametrize("label", [float("nan"), float("inf"), float("-inf")])
+def test_a_file_header_that_announces_no_numbers(label):
+    """It is one of InsightFace by its shape alone, and anybody may have written it."""
+    found = told(part(0, labelled([label, 8], 0)) + SIX)
+    assert (found.records, found.insightface) == (7, None)
+    assert told(part(0, labelled([8, label], 0)) + SIX).insightface is None
+
+
 def test_label_widths():
     """Case C32: of detection, one record with a single label among arrays of 7, 17 and 9."""
     data = b"".join(
@@ -305,3 +313,29 @@ def test_records_of_several_parts():
     payload = image(0, 1, b"1234") + bytes.fromhex("0a23d7ce") + b"12345"
     found = told(record(payload) + part(0, image(0, 0, b"1")))
     assert (found.multi_part, found.sizes.max) == (1, len(payload))
+
+
+@pytest.mark.parametrize("stride", [-1, 0, 1, 7, 11, 31, 33])
+def test_heads_that_do_not_fit(stride):
+    """What reads heads is told how long they are, and does not take it on trust."""
+    heads, kinds, sizes = array("B", bytes(64)), array("B", [0, 0]), array("q", [64, 64])
+    distinct = _tally.Distinct()
+    with pytest.raises(ValueError, match="2 records have 64 bytes of heads"):
+        _tally.signatures(sizes, heads, kinds, stride, 0)
+    with pytest.raises(ValueError, match="2 records have 64 bytes of heads"):
+        distinct.add_labels(heads, kinds, stride, 0)
+    with pytest.raises(ValueError, match="2 records have 64 bytes of heads"):
+        _tally.flag_runs(heads, kinds, stride, 1)
+    with pytest.raises(ValueError, match="64 bytes of heads"):
+        _tally.multi_part(heads, stride)
+
+
+def test_arrays_of_another_type():
+    """They would be read as if they had 8 bytes an item, or one."""
+    heads, kinds, sizes = array("B", bytes(64)), array("B", [0, 0]), array("q", [64, 64])
+    with pytest.raises(ValueError, match="2 sizes of 'B'"):
+        _tally.signatures(kinds, heads, kinds, 32, 0)
+    with pytest.raises(TypeError, match="array of 'q', expected 'B'"):
+        _tally.flag_runs(heads, sizes, 32, 1)
+    with pytest.raises(TypeError, match="array of 'q', expected 'B'"):
+        _tally.multi_part(sizes, 8)

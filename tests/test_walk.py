@@ -1,11 +1,12 @@
 """The kernel against the plain reference: offsets, sizes, and where and why it stops."""
 
+import struct
 import threading
 from array import array
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from reference import MAGIC, part, read, record
 from samples import payload_lists, payloads, whole_file
@@ -13,6 +14,7 @@ from samples import payload_lists, payloads, whole_file
 from rec2idx import _walk
 from rec2idx._walk import Walk, format_lines
 
+NUMBERS = st.integers(0, (1 << 63) - 1)
 BLOCKS = st.sampled_from([8, 9, 11, 12, 16, 40, 100, 4096, 1 << 17])
 
 
@@ -101,6 +103,31 @@ def test_offsets_above_four_gigabytes(tmp_path):
     assert end.status == _walk.END
 
 
+@pytest.mark.parametrize("length", [100, (1 << 29) - 1])
+def test_a_part_that_ends_where_no_number_reaches(length):
+    """A server may say that a file has as many bytes as a number of 64 bits can count."""
+    size = (1 << 63) - 1
+    this = Walk(size - 60, size)
+    offsets, _, _ = this.feed(part(0, b"1234") + MAGIC + struct.pack("<I", length), size - 60, 9)
+    assert list(offsets) == [size - 60]
+    assert (this.status, this.position) == (_walk.CUT_PART, size - 48)
+
+
+@pytest.mark.parametrize("behind", [b"", b"stray", part(0, b"")])
+def test_a_walk_along_bytes_stops_where_one_along_a_file_stops(tmp_path, behind):
+    """Where a record ends at the stop it is told that the stop was passed, whatever is behind."""
+    data = part(0, b"1234") + behind
+    (tmp_path / "a.rec").write_bytes(data)
+    in_file, in_bytes = Walk(0, len(data), stop=12), Walk(0, len(data), stop=12)
+    with (tmp_path / "a.rec").open("rb") as file:
+        while in_file.status == _walk.WALKING:
+            in_file.records(file.fileno(), 1)
+    while in_bytes.status == _walk.WALKING:
+        in_bytes.feed(data, 0, 1)
+    assert (in_file.status, in_file.position) == (_walk.PASSED, 12)
+    assert (in_bytes.status, in_bytes.position) == (_walk.PASSED, 12)
+
+
 def test_a_file_shorter_than_its_size_was_said_to_be(tmp_path):
     """As when it shrinks after it was opened."""
     path = tmp_path / "a.rec"
@@ -163,11 +190,13 @@ def test_impossible_bounds_are_refused(bad):
         Walk(*bad)
 
 
-@given(st.lists(st.integers(0, (1 << 63) - 1)), st.integers(0, 1 << 62))
-def test_lines_are_those_of_a_format_string(offsets, first):
-    """For any offsets and first key: all numbers of digits."""
-    expected = "".join(f"{key}\t{offset}\n" for key, offset in enumerate(offsets, first))
-    assert format_lines(array("q", offsets), first) == expected.encode()
+@given(st.lists(NUMBERS), NUMBERS, NUMBERS)
+@example([(1 << 63) - 1], (1 << 63) - 1, (1 << 63) - 1)
+@example([0, 0], (1 << 63) - 1, 0)
+def test_lines_are_those_of_a_format_string(offsets, first, base):
+    """For any offsets, first key and base: all numbers of digits, and sums of 64 bits."""
+    expected = "".join(f"{key}\t{base + offset}\n" for key, offset in enumerate(offsets, first))
+    assert format_lines(array("q", offsets), first, base=base) == expected.encode()
 
 
 def test_lines_of_some_records_moved():

@@ -61,6 +61,25 @@ cdef inline uint32_t word(const uint8_t* at) noexcept nogil:
     return value
 
 
+cdef Py_ssize_t count_of(array.array kinds) except -1:
+    """Return how many records there are."""
+    if kinds.typecode != "B":
+        raise TypeError(f"kinds is an array of {kinds.typecode!r}, expected 'B'")
+    return len(kinds)
+
+
+cdef int require(array.array heads, Py_ssize_t count, Py_ssize_t stride,
+                 Py_ssize_t least) except -1:
+    """Require that `heads` holds `count` heads of `stride` bytes, `least` of which are read."""
+    if heads.typecode != "B":
+        raise TypeError(f"heads is an array of {heads.typecode!r}, expected 'B'")
+    if stride < least or len(heads) != count * stride:
+        raise ValueError(
+            f"{count} records have {len(heads)} bytes of heads, {stride} each, expected {least}"
+        )
+    return 0
+
+
 cdef inline uint8_t traits_of(int64_t size, const uint8_t* head) noexcept nogil:
     cdef int64_t first = word(head)
     cdef int64_t labels
@@ -84,8 +103,9 @@ cdef inline uint8_t traits_of(int64_t size, const uint8_t* head) noexcept nogil:
 def traits(array.array sizes not None, array.array heads not None, Py_ssize_t stride):
     """Return what is true of each record, an array of bytes, a bit each: NO_IMAGE, ..."""
     cdef Py_ssize_t i, count = len(sizes)
-    if len(heads) != count * stride or stride < PAYLOAD + IR_HEADER:
-        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    if sizes.typecode != "q":
+        raise TypeError(f"sizes is an array of {sizes.typecode!r}, expected 'q'")
+    require(heads, count, stride, PAYLOAD + IR_HEADER)
     cdef const uint8_t* head = heads.data.as_uchars
     cdef const int64_t* size = <int64_t*>sizes.data.as_longlongs
     cdef array.array found = array.clone(BYTES, count, zero=False)
@@ -98,6 +118,7 @@ def traits(array.array sizes not None, array.array heads not None, Py_ssize_t st
 
 def multi_part(array.array heads not None, Py_ssize_t stride):
     """Return how many records have several parts."""
+    require(heads, len(heads) // max(stride, 1), stride, PAYLOAD)
     cdef Py_ssize_t i, found = 0, count = len(heads) // stride
     cdef const uint8_t* head = heads.data.as_uchars
     with nogil:
@@ -109,9 +130,8 @@ def multi_part(array.array heads not None, Py_ssize_t stride):
 def flag_runs(array.array heads not None, array.array kinds not None, Py_ssize_t stride,
               uint8_t most):
     """Return [flag, count] of each run of equal flags, of the records of a kind up to `most`."""
-    cdef Py_ssize_t i, count = len(kinds)
-    if len(heads) != count * stride:
-        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    cdef Py_ssize_t i, count = count_of(kinds)
+    require(heads, count, stride, PAYLOAD + 4)
     cdef const uint8_t* head = heads.data.as_uchars
     cdef const uint8_t* kind = kinds.data.as_uchars
     cdef uint32_t flag, last = 0
@@ -140,9 +160,10 @@ def signatures(array.array sizes not None, array.array heads not None, array.arr
         fewer, of what may be known; and the number of those that begin behind the bytes that the
         head has.
     """
-    cdef Py_ssize_t i, count = len(kinds)
-    if len(heads) != count * stride or len(sizes) != count or stride < PAYLOAD + IR_HEADER:
-        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    cdef Py_ssize_t i, count = count_of(kinds)
+    require(heads, count, stride, PAYLOAD + IR_HEADER)
+    if sizes.typecode != "q" or len(sizes) != count:
+        raise ValueError(f"{count} records have {len(sizes)} sizes of {sizes.typecode!r}")
     cdef const uint8_t* head = heads.data.as_uchars
     cdef const uint8_t* kind = kinds.data.as_uchars
     cdef const int64_t* size = <int64_t*>sizes.data.as_longlongs
@@ -243,9 +264,8 @@ cdef class Distinct:
     def add_labels(self, array.array heads not None, array.array kinds not None,
                    Py_ssize_t stride, uint8_t wanted):
         """Add the one label of each record of the kind `wanted` that has a single one."""
-        cdef Py_ssize_t i, count = len(kinds)
-        if len(heads) != count * stride or stride < PAYLOAD + IR_HEADER:
-            raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+        cdef Py_ssize_t i, count = count_of(kinds)
+        require(heads, count, stride, PAYLOAD + IR_HEADER)
         cdef const uint8_t* head = heads.data.as_uchars
         cdef const uint8_t* kind = kinds.data.as_uchars
         cdef const uint8_t* payload

@@ -295,7 +295,7 @@ cdef class Walk:
         cdef const uint8_t* block = self.block
         cdef int64_t here, position = self.position
         cdef int64_t last = self.filled - HEADER  # the last place in the block for a whole header
-        cdef int64_t after, length
+        cdef int64_t whole, length
         cdef uint32_t cflag
         cdef int64_t parts = 0
         while count < most:
@@ -310,8 +310,8 @@ cdef class Walk:
             self.lrec = load32(at + 4)
             cflag = self.lrec >> 29
             length = self.lrec & LENGTH_MASK
-            after = position + HEADER + ((length + 3) & ~<int64_t>3)
-            self.status = self.judge(cflag, after)
+            whole = HEADER + ((length + 3) & ~<int64_t>3)
+            self.status = self.judge(cflag, whole, self.size - position)
             if self.status != _WALKING:
                 break
             if self.heads != NULL:
@@ -331,7 +331,7 @@ cdef class Walk:
                     sizes[count] = self.payload
                     self.opened = -1
                     count += 1
-            position = after
+            position += whole
             parts += 1
         self.position = position
         self.parts += parts
@@ -367,8 +367,12 @@ cdef class Walk:
             memcpy(self.heads + count * self.need, self.head, self.need)
         return True
 
-    cdef inline Status judge(self, uint32_t cflag, int64_t after) noexcept nogil:
-        """Say whether the header just read may stand where it stands."""
+    cdef inline Status judge(self, uint32_t cflag, int64_t whole, int64_t left) noexcept nogil:
+        """Say whether the header just read may stand where it stands.
+
+        Its part takes `whole` bytes, and the file has `left` more. Where the part would end is not
+        asked: a server may say that a file is so large that no number has room for that.
+        """
         if self.magic != MAGIC:
             return _BAD_MAGIC
         if cflag > 3:
@@ -378,7 +382,7 @@ cdef class Walk:
                 return _NO_FIRST
         elif cflag < 2:
             return _NOT_ENDED
-        if after > self.size:
+        if whole > left:
             return _CUT_PART
         return _WALKING
 
@@ -411,9 +415,11 @@ cdef class Walk:
         return self.status == _WALKING
 
     cdef void end_of_file(self) noexcept nogil:
-        """Say whether the chain ends here, because there is no room for another header."""
+        """Say whether the chain ends here: at `stop`, or with no room for another header."""
         cdef int64_t left = self.size - self.position
-        if left == 0:
+        if self.position >= self.stop and self.opened < 0:
+            self.status = _PASSED
+        elif left == 0:
             self.status = _END if self.opened < 0 else _ENDS_INSIDE
         elif left < HEADER:
             self.status = _CUT_HEADER
@@ -501,9 +507,9 @@ def format_lines(array.array offsets not None, int64_t first, Py_ssize_t start=0
     try:
         with nogil:
             for i in range(start, stop):
-                out = put_number(out, <uint64_t>(first + i) if key == NULL else key[i])
+                out = put_number(out, <uint64_t>first + i if key == NULL else key[i])
                 out[0] = b"\t"
-                out = put_number(out + 1, <uint64_t>(source[i] + base))
+                out = put_number(out + 1, <uint64_t>source[i] + base)
                 out[0] = b"\n"
                 out += 1
         return PyBytes_FromStringAndSize(lines, out - lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import time
 from array import array
@@ -288,6 +289,8 @@ class _Count:
 
     def _insightface(self) -> InsightFace | None:
         if self.announced is None or self.payload != IMAGE_RECORDS:
+            return None
+        if not all(map(math.isfinite, self.announced)):  # it announces no numbers
             return None
         behind_images, end = map(int, self.announced)
         return InsightFace(
