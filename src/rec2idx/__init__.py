@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .cli import main, parse_args
 from .creator import IndexCreator
+from .damage import DamagedRegion
 from .errors import (
     DamagedRecordError,
     EmptyFileError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .find import RepeatedFile, SkippedFile
     from .fresh import ensure_index
     from .many import FileResult, ManySummary, create_indexes
+    from .salvaging import SalvageSummary, salvage
 
 # Imported when they are asked for: a run over one small file takes less time than that.
 _LATER = {
@@ -48,6 +50,8 @@ _LATER = {
     "Picture": "contents",
     "Sizes": "contents",
     "info": "contents",
+    "SalvageSummary": "salvaging",
+    "salvage": "salvaging",
 }
 
 __all__ = [
@@ -55,6 +59,7 @@ __all__ = [
     "CombinedFile",
     "CombinedSummary",
     "DamagedRecordError",
+    "DamagedRegion",
     "EmptyFileError",
     "FileChangedError",
     "FileResult",
@@ -72,6 +77,7 @@ __all__ = [
     "Progress",
     "RecordIOError",
     "RepeatedFile",
+    "SalvageSummary",
     "Sizes",
     "SkippedFile",
     "TruncatedError",
@@ -85,6 +91,7 @@ __all__ = [
     "info",
     "main",
     "parse_args",
+    "salvage",
     "scan",
 ]
 
