@@ -39,8 +39,8 @@ def salvaged(folder: Path, data: bytes, **options) -> tuple[bytes, rec2idx.Salva
     assert (folder / "in.rec").read_bytes() == data
     assert summary.bytes == len(data)
     assert summary.bytes_written == len(written)
-    assert summary.regions == len(regions)
-    assert summary.bytes_lost == sum(region.bytes for region in regions)
+    assert summary.damaged == len(regions)
+    assert summary.damaged_bytes == sum(region.bytes for region in regions)
     assert len(folder_content(folder)) == 3
     return written, summary, regions
 
@@ -53,8 +53,8 @@ def test_a_whole_file_is_copied(tmp_path):
         records=6,
         bytes=264,
         bytes_written=264,
-        regions=0,
-        bytes_lost=0,
+        damaged=0,
+        damaged_bytes=0,
         rewritten=0,
         seconds=0,
         path=str(tmp_path / "out.rec"),
@@ -67,7 +67,7 @@ def test_padding_that_is_cut_off_is_added(tmp_path):
     assert len(SHORT) == 264
     written, summary, [region] = salvaged(tmp_path, cut_tail(SHORT, 262))
     assert written == SHORT
-    assert (summary.records, summary.bytes_lost, summary.rewritten) == (6, 0, 1)
+    assert (summary.records, summary.damaged_bytes, summary.rewritten) == (6, 0, 1)
     assert region.reason == "cut-padding"
     assert salvaged(tmp_path, cut_tail(SHORT, 263))[0] == SHORT
 
@@ -76,7 +76,7 @@ def test_a_record_that_lacks_a_byte_is_lost(tmp_path):
     """Case C14."""
     written, summary, [region] = salvaged(tmp_path, cut_tail(SHORT, 261))
     assert written == SIX[:220]
-    assert (summary.records, summary.bytes_lost, summary.rewritten) == (5, 41, 0)
+    assert (summary.records, summary.damaged_bytes, summary.rewritten) == (5, 41, 0)
     assert (region.start, region.stop, region.reason) == (220, 261, "cut-part")
 
 
@@ -84,7 +84,7 @@ def test_bytes_behind_the_last_record_are_dropped(tmp_path):
     """Case C14."""
     written, summary, [region] = salvaged(tmp_path, SHORT + b"\n\n")
     assert written == SHORT
-    assert (summary.records, summary.bytes_lost, summary.rewritten) == (6, 2, 0)
+    assert (summary.records, summary.damaged_bytes, summary.rewritten) == (6, 2, 0)
     assert (region.start, region.stop, region.reason) == (264, 266, "stray-bytes")
 
 
@@ -112,7 +112,7 @@ def test_damage_in_the_middle(tmp_path):
     ):
         written, summary, _ = salvaged(tmp_path, data)
         assert written == lost
-        assert (summary.records, summary.regions, summary.bytes_lost) == (5, 1, bytes_lost)
+        assert (summary.records, summary.damaged, summary.damaged_bytes) == (5, 1, bytes_lost)
         assert summary.rewritten == 0
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ._walk import format_lines
-from .damage import AGAIN, DamagedRegion
+from .damage import AGAIN, Damage, DamagedRegion
 from .errors import DamagedRecordError, EmptyFileError
 from .progress import Progress, Report
 from .rewrite import Rewriter
@@ -32,8 +32,8 @@ class SalvageSummary:
         records: records in the new file: all whole ones.
         bytes: bytes in the record file.
         bytes_written: bytes in the new file.
-        regions: damaged regions in the record file.
-        bytes_lost: bytes in them.
+        damaged: damaged regions in the record file.
+        damaged_bytes: bytes in them, which are lost.
         rewritten: records that are laid out in another way than they were: their padding was
             missing or not zeros, or they were not split at the magics in their payload, or split
             elsewhere. Their payloads are the same.
@@ -45,8 +45,8 @@ class SalvageSummary:
     records: int
     bytes: int
     bytes_written: int
-    regions: int
-    bytes_lost: int
+    damaged: int
+    damaged_bytes: int
     rewritten: int
     seconds: float
     path: str
@@ -77,7 +77,8 @@ def salvage(
         executor: as for `create_index`.
         progress: called with the `Progress` in the record file, from time to time. What it
             raises ends the run.
-        damaged: called with each `DamagedRegion` of the record file, in order.
+        damaged: called with each `DamagedRegion` of the record file, in order. What it raises ends
+            the run.
 
     Raises, before anything stands at `target`:
         NotRecordIOError: the record file is something else, or empty.
@@ -91,7 +92,7 @@ def salvage(
     >>> whole = open("examples/sample.rec", "rb").read()
     >>> _ = open("cut.rec", "wb").write(whole[:5000])
     >>> kept = salvage("cut.rec", "kept.rec")
-    >>> kept.records, kept.bytes_written, kept.bytes_lost
+    >>> kept.records, kept.bytes_written, kept.damaged_bytes
     (2, 4892, 108)
     """
     began = time.perf_counter()
@@ -104,7 +105,7 @@ def salvage(
         require_free(source, path)
         if index_path is not None:
             require_index_beside(source, path, index_path)
-        regions = _Regions(damaged)
+        damage = Damage(damaged or _ignore)
         with _sinks(path, index_path) as (sink, lines):
             rewriter = Rewriter(source, sink)
             records = 0
@@ -115,7 +116,7 @@ def salvage(
                     progress(Progress(records, stop, source.size, seconds))
 
             report(0)
-            scanned = scan(source, jobs=jobs, executor=executor, salvage=regions.add)
+            scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
             with closing(scanned) as batches:
                 for batch in batches:
                     places = rewriter.append(batch)
@@ -131,28 +132,13 @@ def salvage(
         records,
         source.size,
         rewriter.written,
-        regions.count,
-        regions.bytes,
+        damage.regions,
+        damage.bytes,
         rewriter.rewritten,
         time.perf_counter() - began,
         path,
         index_path,
     )
-
-
-class _Regions:
-    """Counts damaged regions on their way to who wants to know of them."""
-
-    def __init__(self, damaged: Callable[[DamagedRegion], object] | None) -> None:
-        self.count = 0
-        self.bytes = 0
-        self._damaged = damaged
-
-    def add(self, region: DamagedRegion) -> None:
-        self.count += 1
-        self.bytes += region.bytes
-        if self._damaged is not None:
-            self._damaged(region)
 
 
 @contextmanager
@@ -163,6 +149,10 @@ def _sinks(path: str, index: str | None) -> Iterator[tuple[Sink, Sink | None]]:
     else:
         with new_pair(path, index) as sinks:
             yield sinks
+
+
+def _ignore(region: DamagedRegion) -> None:
+    """Take no notice: the summary has the number of regions."""
 
 
 def _nothing_in(source: Source) -> Exception:
