@@ -199,7 +199,7 @@ def test_sizes_that_are_no_multiple_of_4(tmp_path):
     assert padding.describe() == (
         "record 5 at byte 220: the record is whole, but its padding is cut off by the end of the "
         "file: expected 2 bytes of padding, found 0; add it (truncate -s 264), or copy or "
-        "download the file again"
+        "download the file again; rec2idx --salvage indexes what is whole"
     )
     byte = index(tmp_path, cut_tail(six, 261))
     assert byte.describe() == (
@@ -210,5 +210,6 @@ def test_sizes_that_are_no_multiple_of_4(tmp_path):
     assert (padding.reason, byte.reason) == ("cut-padding", "cut-part")
     assert stray.describe() == (
         "record 6 at byte 264: stray bytes after the last record: expected the end of the file, "
-        "found 2 bytes (0a 0a); cut them off (truncate -s 264), or copy or download the file again; rec2idx --salvage indexes what is whole"
+        "found 2 bytes (0a 0a); cut them off (truncate -s 264), or "
+        "copy or download the file again; rec2idx --salvage indexes what is whole"
     )

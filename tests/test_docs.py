@@ -89,5 +89,5 @@ def test_the_readme_lists_every_exit_status():
     from rec2idx.cli import run
 
     table = dict(re.findall(r"^\| (\d+) \| (.+?) \|$", PAGES[0].read_text(), re.MULTILINE))
-    statuses = [run.DONE, run.FAILED, run.USAGE, run.INTERRUPTED]
+    statuses = [run.DONE, run.FAILED, run.USAGE, run.SALVAGED, run.INTERRUPTED]
     assert sorted(table, key=int) == [str(status) for status in statuses]

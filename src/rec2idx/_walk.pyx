@@ -225,6 +225,17 @@ cdef class Walk:
             array.resize(heads, count * self.need)
         return offsets, sizes, heads
 
+    def restart(self, int64_t at):
+        """Walk on from byte `at`, wherever the walk stands, in the way of reading that it is in."""
+        if self.busy:
+            raise RuntimeError("a walk serves one thread at a time")
+        if not 0 <= at <= self.size:
+            raise ValueError(f"at is {at}, expected 0 to {self.size}, the size of the file")
+        self.position = self.window = at
+        self.opened = -1
+        self.parts = 0
+        self.status = _WALKING
+
     def grow(self, int64_t size):
         """Say that the file has `size` bytes, more than was said before, and walk on."""
         if size < self.size:

@@ -95,8 +95,8 @@ def one_at_a_time(
     return report_alone
 
 
-def region_of(error: RecordIOError, start: int, stop: int) -> DamagedRegion:
-    """Return the region whose damage an error tells of."""
+def region_of(error: RecordIOError, start: int, stop: int, record: int) -> DamagedRegion:
+    """Return the region whose damage an error tells of, behind so many whole records."""
     what = error.what
     if error.expected is not None:
         what += f": expected {error.expected}, found {error.found}"
@@ -106,7 +106,7 @@ def region_of(error: RecordIOError, start: int, stop: int) -> DamagedRegion:
         path=error.path or "",
         start=start,
         stop=stop,
-        record=error.record or 0,
+        record=record,
         reason=getattr(error, "reason", "") or "wrong-magic",
         what=what,
     )
@@ -244,11 +244,16 @@ def _cut_header(walk: Walk, source: Readable) -> _Story:
     )
 
 
+def lacks_padding(walk: Walk) -> bool:
+    """Return whether all that is cut off the part at which a walk has stopped is padding."""
+    return walk.size - walk.position >= HEADER_SIZE + split_lrec(walk.lrec)[1]
+
+
 def _cut_part(walk: Walk, source: Readable) -> _Story:
     length = split_lrec(walk.lrec)[1]
     whole = HEADER_SIZE + length
     there = walk.size - walk.position
-    if there < whole:
+    if not lacks_padding(walk):
         what = "cut off by the end of the file"
         return "cut-part", what, f"a part of {_count(whole, 'byte')}", str(there), AGAIN
     return (

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from . import _walk
 from ._walk import Walk
-from .framing import FIRST, HEADER_SIZE, LAST, MAGIC_BYTES, WHOLE, padded, split_lrec
+from .damage import lacks_padding
+from .framing import HEADER_SIZE, MAGIC_BYTES, padded, split_lrec
 from .sources import Source
 
 # Whole records for which the chain from a candidate must hold. In a file that a conforming writer
@@ -25,9 +26,10 @@ from .sources import Source
 # the payload's, which may even be a RecordIO file.
 SEVERAL = 2
 SEVERAL_ELSEWHERE = 16
-MOST_PARTS = 4096  # that are followed; a chain that holds so long is believed
+LONG = 1024  # whole records that are believed wherever they lead
+PATIENCE = 64  # reads after which a chain without a whole record is given up
 FIRST_READ, LARGEST_READ = 1 << 12, 1 << 20  # bytes of one read of a search
-WINDOW = 512  # bytes that are read with a header: in small records, the next ones
+WINDOW = 1024  # bytes that are read with a header: in small records, the next ones
 
 
 class Resumption(NamedTuple):
@@ -73,8 +75,6 @@ class _Search:
     def __init__(self, source: Source, broken: int) -> None:
         self._source = source
         self._broken = broken
-        self._window = b""
-        self._at = 0  # where the window begins
 
     def last_part(self, record: int) -> int:
         """Return where the last part starts before the break, of the record that starts there."""
@@ -117,36 +117,22 @@ class _Search:
         """Return whether the chain from a place holds long enough."""
         near = (place - self._broken) % 4 == 0
         enough = SEVERAL if near else SEVERAL_ELSEWHERE
-        size = self._source.size
-        at, whole, inside = place, 0, False
-        for _ in range(MOST_PARTS):
-            if at == size or (near and whole > 0 and size - at < HEADER_SIZE):
-                return not inside
-            if whole >= enough and at > past and not inside:
+        walk = Walk(place, self._source.size, HEADER_SIZE)
+        whole = idle = 0
+        while walk.status == _walk.WALKING and whole < LONG and idle < PATIENCE:
+            data = self._source.read(walk.position, WINDOW)
+            found = len(walk.feed(data, walk.position, LONG)[0])
+            whole += found
+            idle = 0 if found else idle + 1
+            if whole >= enough and walk.position > past and walk.opened < 0:
                 return True
-            header = self._header(at)
-            if len(header) < HEADER_SIZE or header[:4] != MAGIC_BYTES:
-                return False
-            cflag, length = split_lrec(int.from_bytes(header[4:], "little"))
-            if cflag > LAST or inside != (cflag not in (WHOLE, FIRST)):
-                return False
-            end = at + HEADER_SIZE + length
-            if end > size:  # as far as can be seen, the file is cut off here
-                return near and whole > 0
-            inside = cflag not in (WHOLE, LAST)
-            whole += not inside
-            at = end + padded(length) - length
-            if at > size:  # the padding of the last record may be missing
-                return near and not inside
-        return True
+        if walk.status in (_walk.CUT_HEADER, _walk.CUT_PART):
+            # As far as can be seen, a second damage: the end of the file is missing.
+            return near and (whole > 0 or lacks_padding(walk))
+        return walk.status == _walk.END or whole >= LONG
 
     def _lrec(self, part: int) -> int:
-        return int.from_bytes(self._header(part)[4:], "little")
-
-    def _header(self, at: int) -> bytes:
-        if not 0 <= at - self._at <= len(self._window) - HEADER_SIZE:
-            self._window, self._at = self._source.read(at, WINDOW), at
-        return self._window[at - self._at :][:HEADER_SIZE]
+        return int.from_bytes(self._source.read(part + 4, 4), "little")
 
 
 def _candidates(source: Source, start: int, stop: int) -> Iterator[int]:

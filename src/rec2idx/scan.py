@@ -153,19 +153,26 @@ class _Chain:
 
     def walk_on(self, stop: int = NEVER, segment: Segment | None = None) -> Iterator[Batch]:
         """Walk until `stop` is passed, or the chain meets the records of `segment`."""
-        while not (self.ended or self.position >= stop or self._meets(segment)):
-            walker = Walker(self.source, self.position, stop, self.block, self.heads)
-            walk = walker.walk
+        if self.ended or self.position >= stop or self._meets(segment):
+            return
+        walker = Walker(self.source, self.position, stop, self.block, self.heads)
+        walk = walker.walk
+        while not self.ended:
             while walk.status == _walk.WALKING:
                 # A few records at first: the chain mostly meets a segment soon or never.
                 if piece := walker.records(64 if segment else BATCH):
                     yield from self._take(piece)
                     if self._meets(segment):
                         return
+            if walk.status == _walk.PASSED:
+                return
             if walk.status == _walk.END:
                 self.ended = True
-            elif walk.status != _walk.PASSED:
-                yield from self._pass_over(walk)
+                return
+            yield from self._pass_over(walk)
+            if self._meets(segment):
+                return
+            walker.restart(self.position)
 
     def join(self, segment: Segment) -> Iterator[Batch]:
         """Take the records of a segment that belong to the chain, and walk those it lacks."""
@@ -200,7 +207,7 @@ class _Chain:
         if isinstance(error, DamagedRecordError) and error.reason == "cut-padding":
             yield from self._take(without_padding(self.source, self.position, self.heads))
             yield from self.rest()
-            self._salvage(region_of(error, walk.size, walk.size))
+            self._salvage(region_of(error, walk.size, walk.size, self.count))
             self.ended = True
             return
         held = self._held
@@ -213,7 +220,7 @@ class _Chain:
         if self.count == 0 and lost.stop == self.source.size:
             raise error  # nothing is whole
         yield from self.rest()
-        self._salvage(region_of(error, lost.start, lost.stop))
+        self._salvage(region_of(error, lost.start, lost.stop, self.count))
         self.position = lost.stop
         self.ended = lost.stop == self.source.size
 

@@ -158,6 +158,10 @@ class Walker:
         self._data = data  # the bytes from `start` on, as far as they are known
         self._at = start
 
+    def restart(self, at: int) -> None:
+        """Walk on from byte `at`, where a record starts."""
+        self.walk.restart(at)
+
     @property
     def end(self) -> int:
         """Where the record after the last whole one starts."""
