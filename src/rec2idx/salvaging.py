@@ -18,7 +18,7 @@ from .rewrite import Rewriter
 from .safety import require_free, require_index_beside
 from .scan import scan
 from .sinks import Sink, new_file, new_pair
-from .sources import Source, Stream, StrPath, opened
+from .sources import LocalFile, Source, Stream, StrPath, opened
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -73,7 +73,7 @@ def salvage(
         record: path of the record file, damaged or not.
         target: path of the new file, at which there is none.
         index: path of its index, with running numbers as keys; None for no index.
-        jobs: as for `create_index`.
+        jobs: as for `create_index`; None for one where the record file is on this machine.
         executor: as for `create_index`.
         progress: called with the `Progress` in the record file, from time to time. What it
             raises ends the run.
@@ -116,6 +116,8 @@ def salvage(
                     progress(Progress(records, stop, source.size, seconds))
 
             report(0)
+            if jobs is None and executor is None and isinstance(source, LocalFile):
+                jobs = 1  # copying takes longer than walking, and others would be in its way
             scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
             with closing(scanned) as batches:
                 for batch in batches:
