@@ -89,8 +89,9 @@ def salvage(
             that is no index.
         OSError: reading or writing failed, or the record file is a pipe.
 
-    >>> whole = open("examples/sample.rec", "rb").read()
-    >>> _ = open("cut.rec", "wb").write(whole[:5000])
+    >>> from pathlib import Path
+    >>> Path("cut.rec").write_bytes(Path("examples/sample.rec").read_bytes()[:5000])
+    5000
     >>> kept = salvage("cut.rec", "kept.rec")
     >>> kept.records, kept.bytes_written, kept.damaged_bytes
     (2, 4892, 108)
