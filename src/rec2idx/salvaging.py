@@ -66,8 +66,9 @@ def salvage(
     """Write the whole records of a RecordIO file to a new one. Prints nothing.
 
     The new file is what a conforming writer would have written for their payloads, byte for byte.
-    It appears when it is whole, and its index after it; if anything fails, neither is there, and
-    what stood at the path of the index stays as it was. It replaces no file.
+    It replaces none. When the bytes of both are on the disk, it appears, and then its index; if
+    anything fails, even the last step, neither is there, and what stood at the path of the index
+    stays as it was. Only a process that is killed between the two leaves the file without it.
 
     Args:
         record: path of the record file, damaged or not.
