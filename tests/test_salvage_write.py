@@ -18,7 +18,7 @@ from reference import MAGIC, index, part, read, record
 from samples import SIX, SIX_INDEX, files, image, payload_lists, payloads, whole_file
 
 import rec2idx
-from rec2idx import rewrite, salvage, sinks
+from rec2idx import rewrite, salvage
 
 MB = 1 << 20
 # The last image has 10 bytes, so that its record ends with two of padding.
@@ -62,8 +62,10 @@ def test_a_whole_file_is_copied(tmp_path):
     )
 
 
-def test_padding_that_is_cut_off_is_added(tmp_path):
+@pytest.mark.parametrize("block", [8, 1 << 19])
+def test_padding_that_is_cut_off_is_added(tmp_path, monkeypatch, block):
     """Case C14: all six records are there."""
+    monkeypatch.setattr(rewrite, "LOCAL_BLOCK", block)
     assert len(SHORT) == 264
     written, summary, [region] = salvaged(tmp_path, cut_tail(SHORT, 262))
     assert written == SHORT
@@ -338,16 +340,17 @@ def test_a_record_file_that_changes_meanwhile(folder, change):
     assert set(folder_content(folder)) == {"a.rec"}
 
 
-@pytest.mark.parametrize("failing", ["settle", "replace"])
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
 def test_an_index_that_cannot_be_written_takes_the_file_along(folder, cut, monkeypatch, failing):
     """Whether it fails before the new file has appeared, or only after that."""
     (folder / "b.idx").write_bytes(SIX_INDEX)
-    if failing == "settle":
+    if failing == "fsync":
 
-        def refuse(self):
-            raise OSError(28, "No space left on device", self.name)
+        def refuse(fd):
+            assert not Path("b.rec").exists()
+            raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(sinks.Sink, "settle", refuse)
+        monkeypatch.setattr(os, "fsync", refuse)
     else:
         real = os.replace
 
