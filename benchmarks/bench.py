@@ -25,7 +25,7 @@ from .contenders import (
     require_same,
     run,
 )
-from .data import SHAPES, TEN
+from .data import SHAPES, TEN, Shape
 from .machine import machine, versions
 from .report import text_of
 
@@ -69,6 +69,15 @@ def threads(record: Path) -> Figures:
     """Scan a file with one thread and with two in turn."""
     command: Command = [VENV_PYTHON, "-m", "benchmarks.threads", record, str(SCANS)]
     found: Figures = json.loads(output(command))
+    return found
+
+
+def salvage(shape: Shape, scale: float) -> Figures:
+    """Scan a file and its damaged copy in turn."""
+    files = shape.path(scale), shape.damaged_path(scale)
+    found: Figures = json.loads(
+        output([VENV_PYTHON, "-m", "benchmarks.salvage", *files, str(SCANS)])
+    )
     return found
 
 
@@ -126,6 +135,7 @@ def measure(scale: float, rounds: int, with_cold: bool) -> Figures:
                 "processes": whole_processes(record, folder, rounds),
                 "kernel": kernels(record, floor, rounds),
                 "threads": threads(record),
+                "salvage": salvage(shape, scale),
             }
         figures["start-up"] = start_up(folder)
         print("files behind servers ...", file=sys.stderr, flush=True)

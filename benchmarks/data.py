@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import struct
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ MAGIC = 0xCED7230A
 IR_HEADER = struct.calcsize("<IfQQ")
 HEAD = struct.Struct("<IIIfQQ")  # magic, lrec and IRHeader
 STEP = 4096  # from the place in the blob of one payload to that of the next
+DAMAGES = 1000  # places in a damaged copy
 CHUNK = 4 << 20  # bytes, about, of one write
 
 
@@ -45,6 +47,10 @@ class Shape:
     def path(self, scale: float) -> Path:
         """Return where the file stands at `scale`."""
         return FOLDER / f"{self.name}-{self.scaled(scale)}.rec"
+
+    def damaged_path(self, scale: float) -> Path:
+        """Return where its damaged copy stands."""
+        return FOLDER / f"{self.name}-{self.scaled(scale)}-damaged.rec"
 
 
 SHAPES = (
@@ -88,6 +94,42 @@ def make(shape: Shape, scale: float) -> Path:
     return path
 
 
+def make_damaged(shape: Shape, scale: float) -> Path:
+    """Make a copy of the file with `DAMAGES` damaged headers, unless it is there already."""
+    path = shape.damaged_path(scale)
+    if path.exists():
+        return path
+    temporary = path.with_suffix(".part")
+    shutil.copyfile(make(shape, scale), temporary)
+    offsets = [offset for offset, _ in layout(shape, shape.scaled(scale))]
+    source = random.Random(shape.seed)
+    chosen = sorted(source.sample(range(1, len(offsets)), min(DAMAGES, len(offsets) // 9)))
+    with temporary.open("r+b") as file:
+        for number, at in enumerate(chosen):
+            place, damage = HARM[number % len(HARM)]
+            file.seek(offsets[at] + place)
+            file.write(damage)
+    temporary.replace(path)
+    return path
+
+
+# Where in a header, and what is written there: no magic, another magic, a length too large.
+HARM = ((0, bytes(8)), (1, b"!"), (5, b"\xff"))
+
+
+def layout(shape: Shape, records: int) -> Iterator[tuple[int, int]]:
+    """Yield the offset and the payload size of each record."""
+    source = random.Random(shape.seed)
+    smallest, widths = _sizes(shape)
+    if not shape.hollow:
+        source.randbytes(max(1 << 20, 2 * shape.mean))  # as `chunks` does, for the payloads
+    position = 0
+    for _ in range(records):
+        size = smallest + int(source.random() * widths)
+        yield position, size
+        position += 8 + (size + 3 & ~3)
+
+
 def chunks(shape: Shape, records: int) -> Iterator[bytes]:
     """Yield the bytes of the file, many records at a time."""
     source = random.Random(shape.seed)
@@ -115,14 +157,11 @@ def chunks(shape: Shape, records: int) -> Iterator[bytes]:
 
 
 def _write_hollow(file: BinaryIO, shape: Shape, records: int) -> None:
-    source = random.Random(shape.seed)
-    smallest, widths = _sizes(shape)
     position = 0
-    for number in range(records):
-        size = smallest + int(source.random() * widths)
-        file.seek(position)
+    for number, (offset, size) in enumerate(layout(shape, records)):
+        file.seek(offset)
         file.write(HEAD.pack(MAGIC, size, 0, number % 1000, number, 0))
-        position += 8 + (size + 3 & ~3)
+        position = offset + 8 + (size + 3 & ~3)
     file.truncate(position)
 
 
@@ -138,6 +177,7 @@ def main() -> None:
     scale = parser.parse_args().scale
     for shape in SHAPES:
         make(shape, scale)
+        make_damaged(shape, scale)
     make(TEN, 1)
     for shape in (*SLOW.values(), *S3.values()):
         make(shape, scale)

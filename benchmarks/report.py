@@ -20,6 +20,7 @@ FASTER = {  # than the original, whole processes
 }
 KERNEL = 1.25  # times the better way of the C loop
 TWO_THREADS = {"tiny": 0.6}  # of the time that one thread takes
+SALVAGE = 3  # times the scan of a whole file
 PEAK = 40  # MB
 START_UP = 60  # ms more than `python -c pass`
 
@@ -31,7 +32,7 @@ Figures = dict[str, Any]
 
 def text_of(figures: Figures) -> str:
     """Return the report, made of lines."""
-    parts = (_heading, _processes, _kernels, _threads, _start_up, slow, s3, cold)
+    parts = (_heading, _processes, _kernels, _threads, _salvage, _start_up, slow, s3, cold)
     return "\n".join(chain.from_iterable(part(figures) for part in parts)) + "\n"
 
 
@@ -126,6 +127,21 @@ def _threads(figures: Figures) -> Iterator[str]:
         if name in TWO_THREADS and figures["scale"] == 1:
             line += f"  {target(ratio, TWO_THREADS[name], '')}"
         yield line
+
+
+def _salvage(figures: Figures) -> Iterator[str]:
+    files = {name: file["salvage"] for name, file in figures["files"].items() if "salvage" in file}
+    if not files:
+        return
+    yield ""
+    yield "The scan of a file, and of a copy with damaged places that are passed over, ms a file"
+    yield f"  {'':6}{'whole':>26}{'damaged':>24}{'places':>10}{'ratio':>10}"
+    for name, found in files.items():
+        whole, damaged = ([1000 * t for t in found[kind]] for kind in ("clean", "damaged"))
+        ratio = median(damaged) / median(whole)
+        line = f"  {name:6}{spread(whole, 1):>26}{spread(damaged, 1):>24}{found['regions']:10}"
+        line += f"{ratio:10.2f}"
+        yield line + (f"  {target(ratio, SALVAGE, '')}" if figures["scale"] == 1 else "")
 
 
 if __name__ == "__main__":  # print the report of a run that was kept as JSON

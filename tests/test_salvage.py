@@ -10,6 +10,7 @@ from reference import MAGIC, part, read, record
 from samples import FACE, SIX, damaged_files, image, payload_lists, whole_file
 
 import rec2idx
+from rec2idx._magic import find_opening
 from rec2idx.scan import scan
 from rec2idx.sources import LocalFile
 
@@ -350,3 +351,17 @@ def test_records_that_are_kept_are_those_of_the_file(tmp_path):
     data = whole_file([b"", MAGIC, b"x" * 70, MAGIC * 2])
     expected = [(at, len(payload)) for at, payload in read(data)[0]]
     assert salvaged(tmp_path / "a.rec", data) == (expected, [])
+
+
+@given(
+    st.lists(st.sampled_from([MAGIC, b"\xd7", MAGIC[:3], *(part(n, b"")[:8] for n in range(4))])),
+    st.integers(0, 40),
+)
+def test_headers_are_found_at_any_byte(pieces, start):
+    data = b"".join(pieces)
+    expected = [
+        at
+        for at in range(start, len(data) - 7)
+        if data[at : at + 4] == MAGIC and data[at + 7] >> 5 < 2
+    ]
+    assert find_opening(data, start) == next(iter(expected), -1)

@@ -134,6 +134,22 @@ def test_a_walk_serves_one_thread_at_a_time(tmp_path):
     assert set(refused) <= {"a walk serves one thread at a time"}
 
 
+def test_a_walk_begun_anew_elsewhere(tmp_path):
+    """Behind damage, also from inside a record of several parts."""
+    data = record(b"a" * 9) + record(MAGIC * 3)[:16] + record(b"b")
+    (tmp_path / "a.rec").write_bytes(data)
+    found, end = walk(tmp_path / "a.rec", len(data))
+    assert found == [(0, 9)]
+    assert (end.status, end.opened, end.position) == (_walk.NOT_ENDED, 20, 36)
+    end.restart(36)
+    with (tmp_path / "a.rec").open("rb") as file:
+        assert list(end.records(file.fileno(), 9)[0]) == [36]
+    assert (end.status, end.opened) == (_walk.END, -1)
+    for at in (-1, len(data) + 1):
+        with pytest.raises(ValueError, match=f"at is {at}, expected 0 to 48"):
+            end.restart(at)
+
+
 def test_a_failed_read_keeps_its_errno(tmp_path):
     """Reading from a descriptor that is not open gives EBADF, not a crash."""
     this = Walk(0, 100)

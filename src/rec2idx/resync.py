@@ -4,8 +4,8 @@ A magic alone is a guess: payloads may hold it, escaped by nobody or at an odd p
 counts as the start of a record when the chain from it holds, to the end of the file or for several
 records. Which record the damage costs is told from where the candidates lie:
 
-* One inside the record before the break, from which the chain leads past the break: the length of
-  that record is wrong. It is lost, and those that it would have swallowed are not.
+* One inside the record before the break, from which the chain leads past the break or far on: the
+  length of that record is wrong. It is lost, and those that it would have swallowed are not.
 * None there: the record before the break is whole, and the damage begins where it ends; unless its
   padding, or a single bit in its length, tells that it is too short.
 """
@@ -16,17 +16,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from . import _walk
+from ._magic import find_opening
 from ._walk import Walk
 from .damage import lacks_padding
-from .framing import HEADER_SIZE, MAGIC_BYTES, padded, split_lrec
+from .framing import HEADER_SIZE, MAGIC_BYTES, WHOLE, padded, split_lrec
 from .sources import Source
 
 # Whole records for which the chain from a candidate must hold. In a file that a conforming writer
-# wrote, a magic at the distances at which parts lie starts a part; one at another distance may be
-# the payload's, which may even be a RecordIO file.
-SEVERAL = 2
-SEVERAL_ELSEWHERE = 16
-LONG = 1024  # whole records that are believed wherever they lead
+# wrote, a magic at the distances at which parts lie starts a part, so that few records are enough;
+# one at another distance, or in a record that may be whole, may be the payload's, which may even be
+# a RecordIO file.
+SEVERAL, MANY = 2, 16
 PATIENCE = 64  # reads after which a chain without a whole record is given up
 FIRST_READ, LARGEST_READ = 1 << 12, 1 << 20  # bytes of one read of a search
 WINDOW = 1024  # bytes that are read with a header: in small records, the next ones
@@ -53,6 +53,10 @@ def resume(source: Source, walk: Walk, before: int) -> Resumption:
         before: where the last whole record starts that ends where the damaged one begins, or -1.
     """
     search = _Search(source, walk.position)
+    if walk.status == _walk.BAD_MAGIC and walk.opened < 0:
+        behind = search.behind_damaged_magic()
+        if behind >= 0:
+            return Resumption(walk.position, behind)
     first = walk.opened if walk.opened >= 0 else before
     last = search.last_part(first) if first >= 0 else -1
     if last >= 0:
@@ -90,12 +94,20 @@ class _Search:
         Args:
             start: the first place to look at.
             stop: the place behind the last one.
-            past: the chain must lead behind this byte, or to the end of the file.
+            past: the chain must lead behind this byte, or hold for many records.
         """
         for place in _candidates(self._source, start, stop):
             if self._believe(place, past):
                 return place
         return -1
+
+    def behind_damaged_magic(self) -> int:
+        """Return where the record at the break ends if only its magic is damaged, or -1."""
+        cflag, length = split_lrec(self._lrec(self._broken))
+        end = self._broken + HEADER_SIZE + padded(length)
+        if cflag != WHOLE or end >= self._source.size or not self._believe(end, end, MANY):
+            return -1
+        return end
 
     def is_short(self, part: int, found: int) -> bool:
         """Return whether the length of a part, which leads to the break, seems to be too small.
@@ -113,23 +125,24 @@ class _Search:
         missing = (found - part - HEADER_SIZE) ^ length
         return missing > 3 and missing & (missing - 1) == 0
 
-    def _believe(self, place: int, past: int) -> bool:
+    def _believe(self, place: int, past: int, enough: int = SEVERAL) -> bool:
         """Return whether the chain from a place holds long enough."""
         near = (place - self._broken) % 4 == 0
-        enough = SEVERAL if near else SEVERAL_ELSEWHERE
+        enough = enough if near else MANY
         walk = Walk(place, self._source.size, HEADER_SIZE)
         whole = idle = 0
-        while walk.status == _walk.WALKING and whole < LONG and idle < PATIENCE:
+        while walk.status == _walk.WALKING and idle < PATIENCE:
             data = self._source.read(walk.position, WINDOW)
-            found = len(walk.feed(data, walk.position, LONG)[0])
+            found = len(walk.feed(data, walk.position, MANY - whole)[0])
             whole += found
             idle = 0 if found else idle + 1
-            if whole >= enough and walk.position > past and walk.opened < 0:
+            led_past = walk.position > past and walk.opened < 0
+            if whole == MANY or (whole >= enough and led_past):
                 return True
         if walk.status in (_walk.CUT_HEADER, _walk.CUT_PART):
             # As far as can be seen, a second damage: the end of the file is missing.
             return near and (whole > 0 or lacks_padding(walk))
-        return walk.status == _walk.END or whole >= LONG
+        return walk.status == _walk.END
 
     def _lrec(self, part: int) -> int:
         return int.from_bytes(self._source.read(part + 4, 4), "little")
@@ -141,11 +154,10 @@ def _candidates(source: Source, start: int, stop: int) -> Iterator[int]:
     while start < stop:
         # Seven bytes more, so that a header which begins before `stop` is seen whole.
         data = source.read(start, min(step, stop - start) + HEADER_SIZE - 1)
-        at = data.find(MAGIC_BYTES)
-        while 0 <= at <= len(data) - HEADER_SIZE:
-            if data[at + 7] >> 5 < 2:
-                yield start + at
-            at = data.find(MAGIC_BYTES, at + 4)
+        at = find_opening(data, 0)
+        while at >= 0:
+            yield start + at
+            at = find_opening(data, at + 4)
         if len(data) < HEADER_SIZE:
             return
         start += len(data) - HEADER_SIZE + 1
