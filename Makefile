@@ -33,7 +33,7 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-KERNEL := rec2idx._walk rec2idx._heads rec2idx._tally rec2idx._magic rec2idx._lines
+KERNEL := $(addprefix rec2idx.,_walk _heads _tally _magic _lines _spans)
 types: .venv/installed
 	$(BIN)/mypy
 	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow $(KERNEL)
@@ -45,8 +45,7 @@ sanitize: .envs/sanitize/installed
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py \
 		tests/test_scan.py tests/test_streams.py tests/test_select.py tests/test_info.py \
-		tests/test_salvage.py \
-		tests/test_lines.py tests/test_lines_kernel.py
+		tests/test_salvage.py tests/test_lines.py tests/test_lines_kernel.py tests/test_spans.py
 
 .envs/sanitize/installed: .venv/installed
 	test -x .envs/sanitize/bin/python || $(BIN)/python -m venv .envs/sanitize

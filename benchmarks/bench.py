@@ -25,6 +25,7 @@ from .contenders import (
     require_same,
     run,
 )
+from .copies import copies
 from .data import SHAPES, TEN, Shape
 from .machine import machine, versions
 from .report import text_of
@@ -136,6 +137,7 @@ def measure(scale: float, rounds: int, with_cold: bool) -> Figures:
                 "kernel": kernels(record, floor, rounds),
                 "threads": threads(record),
                 "salvage": salvage(shape, scale),
+                "copies": copies(record, folder, rounds),
             }
         figures["start-up"] = start_up(folder)
         print("files behind servers ...", file=sys.stderr, flush=True)

@@ -32,7 +32,7 @@ Figures = dict[str, Any]
 
 def text_of(figures: Figures) -> str:
     """Return the report, made of lines."""
-    parts = (_heading, _processes, _kernels, _threads, _salvage, _start_up, slow, s3, cold)
+    parts = (_heading, _processes, _kernels, _threads, _salvage, _copies, _start_up, slow, s3, cold)
     return "\n".join(chain.from_iterable(part(figures) for part in parts)) + "\n"
 
 
@@ -142,6 +142,22 @@ def _salvage(figures: Figures) -> Iterator[str]:
         line = f"  {name:6}{spread(whole, 1):>26}{spread(damaged, 1):>24}{found['regions']:10}"
         line += f"{ratio:10.2f}"
         yield line + (f"  {target(ratio, SALVAGE, '')}" if figures["scale"] == 1 else "")
+
+
+def _copies(figures: Figures) -> Iterator[str]:
+    files = {name: file for name, file in figures["files"].items() if "copies" in file}
+    if not files:
+        return
+    yield ""
+    yield "A copy of a file, on the disk: by cp, and by recordio salvage with an index, MB/s"
+    yield f"  {'':6}{'cp':>26}{'salvage':>24}{'times as long':>16}"
+    for name, file in files.items():
+        cp, ours = file["copies"]["cp"], file["copies"]["salvage"]
+        speeds = ([file["bytes"] / 1e6 / seconds for seconds in times] for times in (cp, ours))
+        columns = "".join(
+            f"{spread(speed, 0):>{width}}" for speed, width in zip(speeds, (26, 24), strict=True)
+        )
+        yield f"  {name:6}{columns}{median(ours) / median(cp):16.2f}"
 
 
 if __name__ == "__main__":  # print the report of a run that was kept as JSON

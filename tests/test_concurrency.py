@@ -141,7 +141,7 @@ def test_an_interrupted_recordio_leaves_whole_indexes_only(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (
         130,
-        "recordio: interrupted by SIGINT; no unfinished index was left\n",
+        "recordio: interrupted by SIGINT; no unfinished file was left\n",
     )
     expected = index(data)
     indexes = list(tmp_path.glob("*.idx"))

@@ -45,7 +45,7 @@ def test_a_signal_ends_the_run_cleanly(big, number):
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert errors == f"rec2idx: interrupted by {number.name}; no unfinished index was left\n"
+    assert errors == f"rec2idx: interrupted by {number.name}; no unfinished file was left\n"
     assert big.with_suffix(".idx").read_bytes() == b"0\t0\n"
     assert sorted(os.listdir(big.parent)) == ["big.idx", "big.rec"]
 
@@ -57,7 +57,7 @@ def test_impatient_people_change_nothing(big):
         process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert errors.startswith("rec2idx: interrupted by SIGINT; no unfinished index was left")
+    assert errors.startswith("rec2idx: interrupted by SIGINT; no unfinished file was left")
     assert not list(big.parent.glob(".rec2idx-*"))
 
 

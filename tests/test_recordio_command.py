@@ -227,7 +227,7 @@ def test_an_interrupted_run_leaves_whole_indexes_only(folder, combine):
     process.send_signal(signal.SIGTERM)
     printed, errors = process.communicate(timeout=60)
     assert (process.returncode, printed) == (130, "")
-    assert errors == "recordio: interrupted by SIGTERM; no unfinished index was left\n"
+    assert errors == "recordio: interrupted by SIGTERM; no unfinished file was left\n"
     assert indexes(folder) == ({} if combine else {"a.idx": THREE_INDEX})
 
 

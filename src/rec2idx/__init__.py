@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .find import RepeatedFile, SkippedFile
     from .fresh import ensure_index
     from .many import FileResult, ManySummary, create_indexes
+    from .salvaging import SalvageSummary, salvage
 
 # Imported when they are asked for: a run over one small file takes less time than that.
 _LATER = {
@@ -50,6 +51,8 @@ _LATER = {
     "Picture": "contents",
     "Sizes": "contents",
     "info": "contents",
+    "SalvageSummary": "salvaging",
+    "salvage": "salvaging",
 }
 
 __all__ = [
@@ -76,6 +79,7 @@ __all__ = [
     "Progress",
     "RecordIOError",
     "RepeatedFile",
+    "SalvageSummary",
     "Sizes",
     "SkippedFile",
     "TruncatedError",
@@ -89,6 +93,7 @@ __all__ = [
     "info",
     "main",
     "parse_args",
+    "salvage",
     "scan",
 ]
 

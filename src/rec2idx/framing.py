@@ -38,3 +38,72 @@ def padded(length: int) -> int:
     (0, 4, 4)
     """
     return (length + 3) & ~3
+
+
+def split_at_magics(payload: bytes) -> list[bytes]:
+    r"""Return the payloads of the parts in which a writer lays out a record.
+
+    It is split at the magics that lie at a multiple of 4 bytes from its start, which are dropped.
+
+    >>> split_at_magics(b"abcd" + MAGIC_BYTES + b"e"), split_at_magics(b"a" + MAGIC_BYTES)
+    ([b'abcd', b'e'], [b'a\n#\xd7\xce'])
+    """
+    pieces = []
+    start = 0
+    at = payload.find(MAGIC_BYTES)
+    while at >= 0:
+        if at % 4 == 0:
+            pieces.append(payload[start:at])
+            start = at + len(MAGIC_BYTES)
+        at = payload.find(MAGIC_BYTES, at + len(MAGIC_BYTES))  # no two magics overlap
+    pieces.append(payload[start:])
+    return pieces
+
+
+def cflag_of(first: bool, last: bool) -> int:
+    """Return the cflag of a record's part which is its first, its last, both or neither.
+
+    >>> cflag_of(first=True, last=False)
+    1
+    """
+    if first:
+        return WHOLE if last else FIRST
+    return LAST if last else MIDDLE
+
+
+def header(cflag: int, length: int) -> bytes:
+    """Return the magic and the lrec of a part whose payload has so many bytes.
+
+    >>> header(LAST, 1).hex(" ")
+    '0a 23 d7 ce 01 00 00 60'
+    """
+    return MAGIC_BYTES + (cflag << 29 | length).to_bytes(4, "little")
+
+
+def lay_out(payload: bytes) -> bytes:
+    """Return a record as a writer lays it out: its parts, each with its padding.
+
+    >>> lay_out(b"x").hex(" ")
+    '0a 23 d7 ce 01 00 00 00 78 00 00 00'
+    """
+    pieces = split_at_magics(payload)
+    parts: list[bytes] = []
+    for number, piece in enumerate(pieces):
+        cflag = cflag_of(number == 0, number == len(pieces) - 1)
+        parts += header(cflag, len(piece)), piece, bytes(-len(piece) % 4)
+    return b"".join(parts)
+
+
+def payload_of(record: bytes) -> bytes:
+    r"""Return the payload of a record that can be followed; its last padding may be missing.
+
+    >>> payload_of(lay_out(b"abcd" + MAGIC_BYTES))
+    b'abcd\n#\xd7\xce'
+    """
+    pieces = []
+    at = 0
+    while at + HEADER_SIZE <= len(record):
+        length = split_lrec(int.from_bytes(record[at + 4 : at + 8], "little"))[1]
+        pieces.append(record[at + HEADER_SIZE : at + HEADER_SIZE + length])
+        at += HEADER_SIZE + padded(length)
+    return pieces[0] if len(pieces) == 1 else MAGIC_BYTES.join(pieces)

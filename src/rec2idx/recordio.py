@@ -11,7 +11,7 @@ from . import _walk
 from ._walk import Walk
 from .damage import error_of
 from .errors import FileChangedError
-from .framing import HEADER_SIZE, MAGIC_BYTES, padded, split_lrec
+from .framing import payload_of
 from .sources import LocalFile
 
 
@@ -135,13 +135,7 @@ class MXRecordIO:
 
 def _payload(extent: bytes, size: int, path: str) -> bytes:
     """Return the payload of a record whose parts, already walked, are the bytes of `extent`."""
-    pieces = []
-    at = 0
-    while at + HEADER_SIZE <= len(extent):
-        length = split_lrec(int.from_bytes(extent[at + 4 : at + 8], "little"))[1]
-        pieces.append(extent[at + HEADER_SIZE : at + HEADER_SIZE + length])
-        at += HEADER_SIZE + padded(length)
-    payload = pieces[0] if len(pieces) == 1 else MAGIC_BYTES.join(pieces)
+    payload = payload_of(extent)
     if len(payload) != size:
         raise FileChangedError("the file was written to while it was read", path=path)
     return payload

@@ -335,6 +335,13 @@ def new_remote_file(url: str) -> Iterator[Sink]:
             _put_beside(url, system, spool, name)
 
 
+def remove(url: str) -> None:
+    """Remove an object, if that can be done."""
+    with contextlib.suppress(Exception):
+        system, name = connect(url)
+        system.rm_file(name)
+
+
 def _put_beside(url: str, system: Any, spool: str, name: str) -> None:
     parent = name.rpartition("/")[0]
     temporary = f"{parent}/.rec2idx-{os.urandom(8).hex()}.tmp"

@@ -1,4 +1,4 @@
-"""What an index must never replace."""
+"""What an index or another new file must never replace."""
 
 from __future__ import annotations
 
@@ -74,6 +74,61 @@ def require_replaceable(path: str) -> None:
         )
 
 
+def require_free(source: Source, path: str) -> None:
+    """Refuse a path for a new record file where anything stands, but for an empty file or a pipe.
+
+    Args:
+        source: the record file that it is made from.
+        path: where it is to go.
+
+    Raises:
+        UnsafeTargetError: it is the record file, under whatever name or link, or another one.
+    """
+    if is_url(path):
+        if source.path == path:
+            raise _itself(source, path, "new file")
+        from .remote import head as head_of
+
+        taken = bool(head_of(path))
+    else:
+        _require_no_link(source, path, "new file")
+        taken = os.path.isfile(path) and os.path.getsize(path) > 0
+    if taken:
+        raise UnsafeTargetError(
+            "a file stands there already, and a new record file replaces none",
+            path=path,
+            advice="give it another name, or remove that file first",
+        )
+
+
+def require_index_beside(source: Source, path: str, index: str) -> None:
+    """Refuse an index path for a new record file at `path` that is made from another one.
+
+    Raises:
+        UnsafeTargetError: as `require_safe_target`; or it is the path of the new file.
+    """
+    require_safe_target(source, index)
+    if not is_url(index):
+        # Also where the record file begins with damage.
+        _require_no_link(source, index, "index")
+    if _real(index) == _real(path):
+        raise UnsafeTargetError(
+            "the new record file and its index would be the same file",
+            path=index,
+            advice="give the index another name",
+        )
+
+
+def _real(path: str) -> str:
+    return path if is_url(path) else os.path.realpath(path)
+
+
+def _require_no_link(source: Source, path: str, what: str) -> None:
+    """Refuse a local path that leads to the source."""
+    if os.path.isfile(path):
+        _require_other(source, os.stat(path), path, what)
+
+
 def _swapped(path: str) -> UnsafeTargetError:
     return UnsafeTargetError(
         "the index would replace a RecordIO file",
@@ -91,14 +146,16 @@ def require_other_file(source: Source | Stream, sink: Sink) -> None:
     _require_other(source, status, sink.name)
 
 
-def _require_other(source: Source | Stream, status: os.stat_result, name: str) -> None:
+def _require_other(
+    source: Source | Stream, status: os.stat_result, name: str, what: str = "index"
+) -> None:
     if isinstance(source, (LocalFile, Stream)) and source.is_same_file(status):
-        raise _itself(source, name)
+        raise _itself(source, name, what)
 
 
-def _itself(source: Source | Stream, name: str) -> UnsafeTargetError:
+def _itself(source: Source | Stream, name: str, what: str = "index") -> UnsafeTargetError:
     return UnsafeTargetError(
-        f"the index would replace the record file {source.path} itself",
+        f"the {what} would replace the record file {source.path} itself",
         path=name,
-        advice="give the index another name",
+        advice=f"give the {what} another name",
     )

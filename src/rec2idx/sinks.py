@@ -38,6 +38,16 @@ class Sink:
         number: int = self._stream.fileno()  # type: ignore[attr-defined] # not all have one
         return number
 
+    def settle(self) -> None:
+        """Have what was written so far on the disk, where it goes to one.
+
+        Raises:
+            OSError: for instance because the disk is full.
+        """
+        with _naming(self.name):
+            if stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+                os.fsync(self.fileno())
+
     def write(self, data: bytes | memoryview) -> None:
         """Append `data`, all of it.
 
@@ -85,6 +95,41 @@ def new_file(path: str) -> AbstractContextManager[Sink]:
 
         return new_remote_file(path)
     return new_local_file(path)
+
+
+@contextlib.contextmanager
+def new_pair(path: str, companion: str) -> Iterator[tuple[Sink, Sink]]:
+    """Give sinks for a file and for one that goes with it: in the end both are there, or neither.
+
+    When the bytes of both are on the disk, the file appears, and after it its companion. If that
+    fails all the same, the file is removed again: so nothing that must be kept may stand there
+    before. Only a process that is killed between the two leaves the file alone.
+    """
+    identity = None
+    appeared = False
+    try:
+        with new_file(companion) as second:
+            with new_file(path) as first:
+                yield first, second
+                second.settle()
+                identity = os.fstat(first.fileno())
+            appeared = True
+    except BaseException:  # Ctrl-C too
+        if is_url(path):
+            if appeared:
+                from .remote import remove
+
+                remove(path)
+        elif identity is not None:
+            _remove(path, identity)
+        raise
+
+
+def _remove(path: str, identity: os.stat_result) -> None:
+    """Remove what stands at a path if it is this very file, and no pipe or device."""
+    with contextlib.suppress(OSError):
+        if stat.S_ISREG(identity.st_mode) and os.path.samestat(os.stat(path), identity):
+            os.unlink(os.path.realpath(path))
 
 
 @contextlib.contextmanager

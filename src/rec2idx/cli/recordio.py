@@ -9,8 +9,8 @@ from ..combine import CombinedSummary, combine_index
 from ..errors import KeysError
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
+from . import info, salvage
 from .arguments import Parser, add_workers
-from .info import add_arguments
 from .messages import count, describe, say
 from .progress import progress_report
 from .regions import lost, region_teller
@@ -75,11 +75,19 @@ def parse_args() -> argparse.Namespace:
     index.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors and warnings"
     )
-    add_arguments(
+    info.add_arguments(
         commands.add_parser(
             "info",
             help="say what is in files: records, images, labels, ids, sizes",
             description="Say what is in files: records, images, labels, ids, sizes.",
+            allow_abbrev=False,
+        )
+    )
+    salvage.add_arguments(
+        commands.add_parser(
+            "salvage",
+            help="write the whole records of a damaged file to a new one",
+            description="Write the whole records of a damaged file to a new one, well laid out.",
             allow_abbrev=False,
         )
     )

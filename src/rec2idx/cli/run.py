@@ -35,7 +35,7 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else USAGE
     except Interrupted as stop:
-        say(f"interrupted by {stop.name}; no unfinished index was left", program)
+        say(f"interrupted by {stop.name}; no unfinished file was left", program)
         return INTERRUPTED
     except StdoutError as error:
         _abandon_stdout()

@@ -1,0 +1,68 @@
+"""The command ``recordio salvage``: a new file with the whole records of a damaged one."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from ..salvaging import SalvageSummary, salvage
+from .arguments import add_workers
+from .messages import count, say
+from .progress import progress_report
+from .regions import lost, region_teller
+from .run import DONE, SALVAGED, executor
+from .standard import bar
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.set_defaults(run=run)
+    parser.add_argument("record", metavar="REC", type=_file, help="the RecordIO file")
+    parser.add_argument(
+        "target", metavar="OUT.rec", type=_file, help="the new file, where there is none yet"
+    )
+    parser.add_argument("--index", metavar="OUT.idx", type=_file, help="write its index, too")
+    add_workers(parser, "parts of the file to walk at once")
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="print nothing but errors and what is lost"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Salvage the file; return the exit status."""
+    with executor(args) as workers, progress_report(bar(args), args.record, None) as report:
+        done = salvage(
+            args.record,
+            args.target,
+            args.index,
+            jobs=args.jobs,
+            executor=workers,
+            progress=report,
+            damaged=region_teller("recordio"),
+        )
+    if not args.quiet:
+        say(f"{args.record}: {words(done)}", "recordio")
+    return SALVAGED if done.damaged else DONE
+
+
+def words(done: SalvageSummary) -> str:
+    """Return what to say at the end.
+
+    >>> print(words(SalvageSummary(6, 264, 264, 0, 0, 0, 0.5, "new.rec", None)))
+    6 records kept, none rewritten, 0.5 s; nothing was damaged; 264 bytes written to new.rec; \
+check it with: recordio check new.rec
+    """
+    check = ["recordio", "check", done.path, *([done.index] if done.index is not None else [])]
+    return (
+        f"{count(done.records, 'record')} kept, {done.rewritten or 'none'} rewritten, "
+        f"{done.seconds:.3g} s{lost(done.damaged, done.damaged_bytes) or '; nothing was damaged'}; "
+        f"{count(done.bytes_written, 'byte')} written to {done.path}; "
+        f"check it with: {shlex.join(check)}"
+    )
+
+
+def _file(text: str) -> str:
+    """Return a path given on a command line, where none of the standard streams is meant."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("standard input and output are no files; give a path")
+    return text

@@ -1,0 +1,169 @@
+"""A new file with the whole records of a damaged one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ._walk import format_lines
+from .damage import AGAIN, Damage, DamagedRegion
+from .errors import DamagedRecordError, EmptyFileError
+from .progress import Progress, Report
+from .rewrite import Rewriter
+from .safety import require_free, require_index_beside
+from .scan import scan
+from .sinks import Sink, new_file, new_pair
+from .sources import LocalFile, Source, Stream, StrPath, opened
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+
+@dataclass(frozen=True)
+class SalvageSummary:
+    """What was kept of a record file, and what was lost.
+
+    Attributes:
+        records: records in the new file: all whole ones.
+        bytes: bytes in the record file.
+        bytes_written: bytes in the new file.
+        damaged: damaged regions in the record file.
+        damaged_bytes: bytes in them, which are lost.
+        rewritten: records that are laid out in another way than they were: their padding was
+            missing or not zeros, or they were not split at the magics in their payload, or split
+            elsewhere. Their payloads are the same.
+        seconds: how long it took.
+        path: path of the new file.
+        index: path of its index; None if none was asked for.
+    """
+
+    records: int
+    bytes: int
+    bytes_written: int
+    damaged: int
+    damaged_bytes: int
+    rewritten: int
+    seconds: float
+    path: str
+    index: str | None
+
+
+def salvage(
+    record: StrPath | Source,
+    target: StrPath,
+    index: StrPath | None = None,
+    *,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: Report | None = None,
+    damaged: Callable[[DamagedRegion], object] | None = None,
+) -> SalvageSummary:
+    """Write the whole records of a RecordIO file to a new one. Prints nothing.
+
+    The new file is what a conforming writer would have written for their payloads, byte for byte.
+    It replaces none. When the bytes of both are on the disk, it appears, and then its index; if
+    anything fails, even the last step, neither is there, and what stood at the path of the index
+    stays as it was. Only a process that is killed between the two leaves the file without it.
+
+    Args:
+        record: path of the record file, damaged or not.
+        target: path of the new file, at which there is none.
+        index: path of its index, with running numbers as keys; None for no index.
+        jobs: as for `create_index`; None for one where the record file is on this machine.
+        executor: as for `create_index`.
+        progress: called with the `Progress` in the record file, from time to time. What it
+            raises ends the run.
+        damaged: called with each `DamagedRegion` of the record file, in order. What it raises ends
+            the run.
+
+    Raises, before anything stands at `target`:
+        NotRecordIOError: the record file is something else, or empty.
+        DamagedRecordError: no record in it is whole.
+        FileChangedError: the record file changed while it was read.
+        WorkerError: a worker of `executor` does not see the record file.
+        UnsafeTargetError: `target` is the record file itself or another file, or `index` is one
+            that is no index.
+        OSError: reading or writing failed, or the record file is a pipe.
+
+    >>> from pathlib import Path
+    >>> Path("cut.rec").write_bytes(Path("examples/sample.rec").read_bytes()[:5000])
+    5000
+    >>> kept = salvage("cut.rec", "kept.rec")
+    >>> kept.records, kept.bytes_written, kept.damaged_bytes
+    (2, 4892, 108)
+    """
+    began = time.perf_counter()
+    path = os.fsdecode(target)
+    index_path = None if index is None else os.fsdecode(index)
+    with opened(record) as source:
+        if isinstance(source, Stream):
+            what = "to go on behind damage, a file must be readable at any place; this one is not"
+            raise OSError(errno.EINVAL, what, source.path)
+        require_free(source, path)
+        if index_path is not None:
+            require_index_beside(source, path, index_path)
+        damage = Damage(damaged or _ignore)
+        with _sinks(path, index_path) as (sink, lines):
+            rewriter = Rewriter(source, sink)
+            records = 0
+
+            def report(stop: int) -> None:
+                if progress is not None:
+                    seconds = time.perf_counter() - began
+                    progress(Progress(records, stop, source.size, seconds))
+
+            report(0)
+            if jobs is None and executor is None and isinstance(source, LocalFile):
+                jobs = 1  # copying takes longer than walking, and others would be in its way
+            scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
+            with closing(scanned) as batches:
+                for batch in batches:
+                    places = rewriter.append(batch)
+                    if lines is not None:
+                        lines.write(format_lines(places, records))
+                    records += len(batch)
+                    report(batch.stop)
+            if records == 0:
+                raise _nothing_in(source)
+            rewriter.flush()
+            require_free(source, path)  # another program may have been faster
+    return SalvageSummary(
+        records,
+        source.size,
+        rewriter.written,
+        damage.regions,
+        damage.bytes,
+        rewriter.rewritten,
+        time.perf_counter() - began,
+        path,
+        index_path,
+    )
+
+
+@contextmanager
+def _sinks(path: str, index: str | None) -> Iterator[tuple[Sink, Sink | None]]:
+    if index is None:
+        with new_file(path) as sink:
+            yield sink, None
+    else:
+        with new_pair(path, index) as sinks:
+            yield sinks
+
+
+def _ignore(region: DamagedRegion) -> None:
+    """Take no notice: the summary has the number of regions."""
+
+
+def _nothing_in(source: Source) -> Exception:
+    if source.size == 0:
+        return EmptyFileError(
+            "the file is empty, so there is nothing to salvage",
+            path=source.path,
+            advice="check whether it was written or copied to the end",
+        )
+    return DamagedRecordError("no record in it is whole", path=source.path, advice=AGAIN)

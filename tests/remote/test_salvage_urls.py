@@ -1,0 +1,130 @@
+"""salvage() from and to URLs: the same new file, and nothing where it fails."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import fsspec
+import pytest
+from damage import flip_byte
+from reference import part
+from samples import SIX, SIX_INDEX
+from servers import Manners, Nginx, OwnServer, S3Server
+
+from rec2idx import FileChangedError, UnsafeTargetError, rewrite, salvage
+from rec2idx.errors import RemoteError
+
+DAMAGED = flip_byte(SIX, 44)
+KEPT = SIX[:44] + SIX[88:]
+KEPT_INDEX = SIX_INDEX[: SIX_INDEX.index(b"5\t")]
+
+
+def test_from_bucket_to_bucket(s3: S3Server):
+    url = s3.put("salvage", "a.rec", DAMAGED)
+    summary = salvage(url, "s3://salvage/b.rec", "s3://salvage/b.idx")
+    assert (summary.records, summary.damaged_bytes) == (5, 44)
+    assert s3.get("salvage", "b.rec") == KEPT
+    assert s3.get("salvage", "b.idx") == KEPT_INDEX
+    assert s3.get("salvage", "a.rec") == DAMAGED
+    assert s3.keys("salvage") == ["a.rec", "b.idx", "b.rec"]
+
+
+def test_from_web_servers(nginx: Nginx, web_folder: Path, own: OwnServer, tmp_path: Path):
+    (web_folder / "a.rec").write_bytes(DAMAGED)
+    for number, url in enumerate([f"{nginx.url}/a.rec", own.put("a.rec", DAMAGED)]):
+        target = tmp_path / f"{number}.rec"
+        salvage(url, target)
+        assert target.read_bytes() == KEPT
+
+
+def test_a_server_that_gives_whole_files_only(own: OwnServer, tmp_path: Path):
+    url = own.put("a.rec", DAMAGED, Manners(ranges=False))
+    with pytest.raises(OSError, match="a file must be readable at any place"):
+        salvage(url, tmp_path / "b.rec")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_records_that_are_larger_than_what_is_read_at_once(
+    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(rewrite, "REMOTE_BLOCK", 10_000)
+    data = b"".join(part(0, bytes([number]) * 50_001) for number in range(10))
+    odd = data[:-1] + b"x" + part(0, b"last")
+    salvage(s3.put("large", "a.rec", odd), tmp_path / "b.rec")
+    assert (tmp_path / "b.rec").read_bytes() == data + part(0, b"last")
+
+
+def test_the_bytes_are_asked_for_in_large_pieces(s3: S3Server, tmp_path: Path):
+    data = part(0, bytes(10_000)) * 2000
+    url = s3.put("requests", "a.rec", data)
+    salvage(url, tmp_path / "b.rec")
+    assert (tmp_path / "b.rec").read_bytes() == data
+    assert len(s3.traffic.requests) < 30
+
+
+def test_no_object_is_replaced(s3: S3Server):
+    url = s3.put("taken", "a.rec", DAMAGED)
+    other = s3.put("taken", "b.rec", SIX)
+    for target in (url, other):
+        with pytest.raises(UnsafeTargetError):
+            salvage(url, target)
+    with pytest.raises(UnsafeTargetError, match="would be the same file"):
+        salvage(url, "s3://taken/c.rec", "s3://taken/c.rec")
+    assert s3.keys("taken") == ["a.rec", "b.rec"]
+    assert s3.get("taken", "b.rec") == SIX
+
+
+def test_an_index_that_is_refused_takes_the_file_along(s3: S3Server, monkeypatch):
+    url = s3.put("both", "a.rec", DAMAGED)
+    s3.put("both", "b.idx", SIX_INDEX)
+
+    def refuse(environ):
+        no = ("403 Forbidden", [("Content-Length", "0")], b"")
+        index = environ["PATH_INFO"].endswith(".idx")
+        return no if index and environ["REQUEST_METHOD"] in ("PUT", "POST") else None
+
+    monkeypatch.setattr(s3, "answer", refuse)
+    with pytest.raises(RemoteError, match="access is denied"):
+        salvage(url, "s3://both/b.rec", "s3://both/b.idx")
+    assert s3.keys("both") == ["a.rec", "b.idx"]
+    assert s3.get("both", "b.idx") == SIX_INDEX
+    assert any(request.method == "DELETE" for request in s3.traffic.requests)
+
+
+def test_a_storage_where_files_grow():
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    system.pipe_file("/a.rec", DAMAGED)
+    salvage("memory://a.rec", "memory://b.rec", "memory://b.idx")
+    found = {name: file.getvalue() for name, file in system.store.items()}
+    assert found == {"/a.rec": DAMAGED, "/b.rec": KEPT, "/b.idx": KEPT_INDEX}
+
+
+def test_a_local_url_of_the_record_file(tmp_path: Path):
+    (tmp_path / "a.rec").write_bytes(DAMAGED)
+    with pytest.raises(UnsafeTargetError):
+        salvage(tmp_path / "a.rec", f"file://{tmp_path}/a.rec")
+    assert (tmp_path / "a.rec").read_bytes() == DAMAGED
+
+
+def test_an_object_that_changes_meanwhile(s3: S3Server, tmp_path: Path):
+    url = s3.put("changes", "a.rec", SIX + b"x")
+    with pytest.raises(FileChangedError):
+        salvage(url, tmp_path / "b.rec", damaged=lambda region: s3.put("changes", "a.rec", SIX * 2))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command(s3: S3Server):
+    url = s3.put("command", "a b.rec", DAMAGED)
+    recordio = Path(sys.executable).with_name("recordio")
+    done = subprocess.run(
+        [recordio, "salvage", url, "s3://command/new b.rec", "--index", "s3://command/b.idx"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].endswith(
+        "recordio check 's3://command/new b.rec' s3://command/b.idx"
+    )
+    assert s3.get("command", "new b.rec") == KEPT
