@@ -8,12 +8,18 @@ from dataclasses import dataclass
 
 from . import _walk
 from ._walk import Walk
-from .errors import DamagedRecordError, FileChangedError, NotRecordIOError, TruncatedError
+from .errors import (
+    DamagedRecordError,
+    FileChangedError,
+    NotRecordIOError,
+    RecordIOError,
+    TruncatedError,
+)
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
 from .lookalikes import HEAD_SIZE, looks_like
 from .sources import Readable, Stream
 
-AGAIN = "copy or download the file again"
+AGAIN = "copy or download the file again; rec2idx --salvage indexes what is whole"
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,39 @@ class DamagedRegion:
     def bytes(self) -> int:
         """Bytes in it."""
         return self.stop - self.start
+
+
+def region_of(error: RecordIOError, start: int, stop: int) -> DamagedRegion:
+    """Return the region whose damage an error tells of."""
+    what = error.what
+    if error.expected is not None:
+        what += f": expected {error.expected}, found {error.found}"
+    if error.offset is not None and error.offset != start:
+        what = f"at byte {error.offset}, {what}"
+    return DamagedRegion(
+        path=error.path or "",
+        start=start,
+        stop=stop,
+        record=error.record or 0,
+        reason=getattr(error, "reason", "") or "wrong-magic",
+        what=what,
+    )
+
+
+def wrong_length(error: RecordIOError, offset: int, end: int) -> DamagedRecordError:
+    """Return the error of a record that seemed whole, but whose length leads to a wrong place."""
+    found = DamagedRecordError(
+        "the record's length is wrong",
+        path=error.path,
+        record=(error.record or 0) - 1,
+        offset=offset,
+        expected="the next record where it ends",
+        found=f"none at byte {end}",
+        advice=error.advice,
+    )
+    found.reason = "wrong-length"
+    found.record_offset = offset
+    return found
 
 
 def error_of(walk: Walk, source: Readable, record: int) -> Exception:
