@@ -117,6 +117,13 @@ class Findings:
                 break
             kept.append(place)
 
+    def add_all(self, others: Findings) -> None:
+        """Add what was found elsewhere, behind what is here."""
+        for same, count in others._counts.items():
+            self._counts[same] = self._counts.get(same, 0) + count
+            kept = self._places.setdefault(same, [])
+            kept.extend(others._places[same][: KEPT - len(kept)])
+
     def all(self) -> tuple[Finding, ...]:
         """Return them in the order in which they came up."""
         return tuple(

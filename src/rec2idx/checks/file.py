@@ -1,0 +1,173 @@
+"""One record file, looked at by all checks that need no index, in one walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from ..dialects import IMAGE_RECORDS, payload_of
+from ..errors import NotRecordIOError
+from ..findings import Findings, Reader
+from ..segments import Batch
+from ..sources import LocalFile, Source, Stream
+from ..survey import KEPT, Survey, survey
+from .insightface import Layout
+from .labels import Labels
+from .payloads import SEARCHED, Payloads
+from .regions import add_not_recordio, check_regions
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+MOST = 0.5  # share of the first records that must be image records for the rest to be faulty ones
+
+Seen = Callable[[Batch], None]
+
+
+def check_file(
+    findings: Findings,
+    source: Source | Stream,
+    readers: tuple[Reader, ...],
+    *,
+    full: bool = False,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    seen: Seen = lambda batch: None,
+) -> Survey | None:
+    """Walk through a record file and add what is wrong with it.
+
+    Args:
+        findings: gets what is found.
+        source: the file.
+        readers: who is to read it.
+        full: read all payloads, too.
+        jobs: as for `scan`; also stretches of payloads that are read at once.
+        executor: as for `scan`.
+        seen: called with each batch once it was looked at.
+
+    Returns:
+        The survey, None where the file is not RecordIO.
+
+    Raises:
+        OSError: a read failed.
+    """
+    looks = _Looks(source, readers, full, jobs)
+
+    def look(batch: Batch) -> None:
+        looks.add(batch)
+        seen(batch)
+
+    try:
+        with looks:
+            found = survey(source, jobs=jobs, executor=executor, seen=look)
+    except NotRecordIOError as error:
+        add_not_recordio(findings, error)
+        return None
+    check_regions(findings, found, readers)
+    looks.add_to(findings, found)
+    return found
+
+
+class _Looks:
+    """What each check makes of the records while they are walked."""
+
+    def __init__(
+        self,
+        source: Source | Stream,
+        readers: tuple[Reader, ...],
+        full: bool,
+        jobs: int | None,
+    ) -> None:
+        self._source = source
+        self._full = full
+        self._searches = "mxnet" in readers
+        self._jobs = jobs
+        self._findings = Findings()
+        self._payloads: Payloads | None = None
+        self._labels: Labels | None = None
+        self._layout: Layout | None = None
+        self._dialect = ""
+        self._exits = ExitStack()
+
+    def __enter__(self) -> _Looks:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._exits.__exit__(*error)  # type: ignore[arg-type]
+
+    def add(self, batch: Batch) -> None:
+        """Look at a batch; they come in order."""
+        if batch.first == 0:
+            self._begin(batch)
+        if self._labels is not None:
+            self._labels.add(batch)
+        if self._layout is not None:
+            self._layout.add(batch)
+        if self._payloads is not None:
+            self._payloads.add(batch)
+
+    def add_to(self, findings: Findings, found: Survey) -> None:
+        """Add what was found."""
+        path = found.path
+        if len(found) and self._dialect != IMAGE_RECORDS:
+            findings.add(
+                "no-image-records",
+                "note",
+                path,
+                f"the payloads are {self._dialect}, no image records",
+                "DALI's reader and MXNet's iterators want image records",
+            )
+        if self._layout is not None:
+            self._layout.add_to(findings, found)
+        if self._labels is not None:
+            self._labels.add_to(findings, path)
+        findings.add_all(self._findings)
+        self._add_limits(findings, found)
+
+    def _begin(self, batch: Batch) -> None:
+        self._dialect = payload_of(batch, KEPT, MOST)
+        of_images = self._dialect == IMAGE_RECORDS
+        if of_images:
+            self._labels = Labels()
+            if Layout.is_of(batch):
+                self._layout = Layout()
+        if isinstance(self._source, Stream) or not (self._limit and (self._searches or of_images)):
+            return
+        self._payloads = self._exits.enter_context(
+            Payloads(
+                self._source,
+                self._findings,
+                self._limit,
+                magics=self._searches,
+                images=self._full and of_images,
+                with_empty=self._layout is None,
+                jobs=self._jobs,
+            )
+        )
+
+    @property
+    def _limit(self) -> int:
+        """Where payloads that are looked into end."""
+        if self._full:
+            return self._source.size
+        return SEARCHED if self._searches and isinstance(self._source, LocalFile) else 0
+
+    def _add_limits(self, findings: Findings, found: Survey) -> None:
+        """Add what was not looked at, though somebody may think so."""
+        if self._full and isinstance(self._source, Stream):
+            findings.add(
+                "not-searched",
+                "warning",
+                found.path,
+                "the payloads of a stream were not read, since they come only once",
+                "put it into a file and check that",
+            )
+        elif self._searches and not self._full and 0 < self._limit < found.size:
+            findings.add(
+                "not-searched",
+                "note",
+                found.path,
+                f"payloads behind byte {self._limit} were not searched for unescaped magics",
+                "--full reads them all",
+            )
