@@ -29,7 +29,7 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-KERNEL := rec2idx._walk rec2idx._heads rec2idx._tally rec2idx._lines
+KERNEL := rec2idx._walk rec2idx._heads rec2idx._tally rec2idx._lines rec2idx._pairs
 types: .venv/installed
 	$(BIN)/mypy
 	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow $(KERNEL)
