@@ -29,7 +29,7 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-KERNEL := rec2idx._walk rec2idx._heads rec2idx._tally rec2idx._spans
+KERNEL := rec2idx._walk rec2idx._heads rec2idx._tally rec2idx._lines rec2idx._pairs rec2idx._spans
 types: .venv/installed
 	$(BIN)/mypy
 	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow $(KERNEL)
@@ -40,7 +40,8 @@ sanitize: .envs/sanitize/installed
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py \
-		tests/test_scan.py tests/test_streams.py tests/test_select.py tests/test_info.py tests/test_spans.py
+		tests/test_scan.py tests/test_streams.py tests/test_select.py tests/test_info.py \
+		tests/test_lines.py tests/test_lines_kernel.py tests/test_spans.py
 
 .envs/sanitize/installed: .venv/installed
 	test -x .envs/sanitize/bin/python || $(BIN)/python -m venv .envs/sanitize
