@@ -25,14 +25,20 @@ from .scan import scan
 from .segments import Batch
 
 if TYPE_CHECKING:
+    from .checks.check import Check, check
     from .combine import CombinedFile, CombinedSummary, combine_index
     from .contents import Ids, Info, InsightFace, Picture, Sizes, info
     from .find import RepeatedFile, SkippedFile
+    from .findings import Finding, Place
     from .fresh import ensure_index
     from .many import FileResult, ManySummary, create_indexes
 
 # Imported when they are asked for: a run over one small file takes less time than that.
 _LATER = {
+    "Check": "checks.check",
+    "check": "checks.check",
+    "Finding": "findings",
+    "Place": "findings",
     "CombinedFile": "combine",
     "CombinedSummary": "combine",
     "FileResult": "many",
@@ -52,12 +58,14 @@ _LATER = {
 
 __all__ = [
     "Batch",
+    "Check",
     "CombinedFile",
     "CombinedSummary",
     "DamagedRecordError",
     "EmptyFileError",
     "FileChangedError",
     "FileResult",
+    "Finding",
     "Ids",
     "IndexCreator",
     "IndexSummary",
@@ -69,6 +77,7 @@ __all__ = [
     "NoImageError",
     "NotRecordIOError",
     "Picture",
+    "Place",
     "Progress",
     "RecordIOError",
     "RepeatedFile",
@@ -78,6 +87,7 @@ __all__ = [
     "UnsafeTargetError",
     "WorkerError",
     "__version__",
+    "check",
     "combine_index",
     "create_index",
     "create_indexes",

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .. import _tally
-from ..findings import READERS, Finding, Findings, Place, Reader
+from ..findings import READERS, USUAL_READERS, Finding, Findings, Reader
+from ..lines import read_index
 from ..progress import Progress, Report
 from ..segments import Batch
 from ..sources import Source, Stream, StrPath, opened
 from ..survey import Survey
 from .file import check_file
+from .keys import with_keys
+from .reading import check_reading
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-
-# rocAL has needs that few files meet, and few people use it.
-USUAL_READERS: tuple[Reader, ...] = ("dali", "mxnet")
 
 _ORDER = ("error", "warning", "note")
 _IMAGELESS = _tally.NO_IMAGE | _tally.CUT_LABELS | _tally.NO_HEADER
@@ -76,7 +76,7 @@ class Check:
 
 
 def check(
-    records: Record | Sequence[StrPath],
+    records: Record | Sequence[Record],
     index: StrPath | BinaryIO | None = None,
     *,
     readers: Iterable[Reader] = USUAL_READERS,
@@ -107,13 +107,14 @@ def check(
         OSError: a file is missing, or reading failed.
 
     >>> found = check("examples/sample.rec")
-    >>> found.records, found.errors, [note.code for note in found.notes]
+    >>> found.records, found.errors, [warning.code for warning in found.warnings]
     (24, (), ['label-widths'])
     """
     began = time.perf_counter()
     wanted = tuple(reader for reader in READERS if reader in _known(readers))
     findings = Findings()
-    sources = list(records) if isinstance(records, (list, tuple)) else [records]
+    several = isinstance(records, (list, tuple))
+    sources: list[Record] = [*records] if several else [records]  # type: ignore[list-item, misc]
     if not sources:
         raise ValueError("records is empty, expected at least one file")
     surveys: list[Survey] = []
@@ -137,14 +138,16 @@ def check(
         if found is not None:
             surveys.append(found)
     lines = None if index is None else read_index(index)
-    _check_reading(findings, surveys, lines, wanted, len(surveys) == len(sources))
+    whole_set = surveys if len(surveys) == len(sources) else []
+    check_reading(findings, whole_set, lines, wanted)
+    found_all = findings.all() if lines is None else with_keys(findings.all(), lines, whole_set)
     return Check(
         tuple(paths),
         None if lines is None else lines.path,
         size,
         sum(map(len, surveys)),
         sum(map(_images, surveys)),
-        tuple(sorted(findings.all(), key=lambda found: _ORDER.index(found.severity))),
+        tuple(sorted(found_all, key=lambda found: _ORDER.index(found.severity))),
         time.perf_counter() - began,
     )
 

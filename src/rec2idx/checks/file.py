@@ -81,6 +81,7 @@ class _Looks:
     ) -> None:
         self._source = source
         self._full = full
+        self._readers = readers
         self._searches = "mxnet" in readers
         self._jobs = jobs
         self._findings = Findings()
@@ -121,7 +122,7 @@ class _Looks:
         if self._layout is not None:
             self._layout.add_to(findings, found)
         if self._labels is not None:
-            self._labels.add_to(findings, path)
+            self._labels.add_to(findings, path, self._readers)
         findings.add_all(self._findings)
         self._add_limits(findings, found)
 

@@ -82,7 +82,7 @@ class _Section:
         self._survey = survey
         self._labels = labels
         self._start = start
-        without = [at for at in _without_image(survey, start + 1, stop)]
+        without = list(_without_image(survey, start + 1, stop))
         self._identities = [at for at in without if not math.isnan(labels[2 * at + 1])]
         self._stop = stop
         # Behind an image without bytes, if there is one, more images may follow.

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .. import _heads, _tally
-from ..findings import Findings, Place
+from ..findings import Findings, Place, Reader
 from ..segments import Batch
 from ..survey import KEPT
 
@@ -19,7 +19,9 @@ MOST_NUMBERS = 100  # of a header, and of a box; real ones have 2 to 4, and 5 or
 
 SINGLE = "a single label, where most records have the boxes of a detection"
 MISFIT = "the labels do not fit the header and the boxes that they announce"
-PACK = "MXNet's detection iterators refuse it: pack it again, with the labels of im2rec --pack-label"
+PACK = (
+    "MXNet's detection iterators refuse it: pack it again, with the labels of im2rec --pack-label"
+)
 
 
 class Labels:
@@ -43,27 +45,29 @@ class Labels:
         if self._detection:
             self._look(batch, kinds)
 
-    def add_to(self, findings: Findings, path: str) -> None:
-        """Add what there is to say about the file."""
-        for code, what, places in (
-            ("single-label", SINGLE, self._single),
-            ("label-width", MISFIT, self._misfit),
-        ):
-            if places:
+    def add_to(self, findings: Findings, path: str, readers: tuple[Reader, ...]) -> None:
+        """Add what there is to say about the file to those who are to read it."""
+        if "mxnet" in readers:
+            for code, what, places in (
+                ("single-label", SINGLE, self._single),
+                ("label-misfit", MISFIT, self._misfit),
+            ):
                 findings.add_places(
                     code, "warning", path, what, PACK, places, len(places), reader="mxnet"
                 )
         if len(self._widths) > 1:
-            widest = max(self._widths)
-            findings.add(
-                "label-widths",
-                "note",
-                path,
-                f"the images have different numbers of labels: {_listed(self._widths)}",
-                f"MXNet wants label_pad_width={widest} or more for them"
-                if self._detection
-                else "DALI gives labels of different lengths, and MXNet takes one label_width",
-            )
+            self._add_widths(findings, path, readers)
+
+    def _add_widths(self, findings: Findings, path: str, readers: tuple[Reader, ...]) -> None:
+        what = f"the images have different numbers of labels: {_listed(self._widths)}"
+        if self._detection:
+            advice = f"if MXNet is told a label_pad_width, it wants {max(self._widths)} or more"
+            findings.add("label-widths", "note", path, what, advice)
+        elif "mxnet" in readers:
+            advice = "ImageRecordIter fails at an image that has not label_width of them"
+            findings.add("label-widths", "warning", path, what, advice, reader="mxnet")
+        else:
+            findings.add("label-widths", "note", path, what)
 
     def _look(self, batch: Batch, kinds: array[int]) -> None:
         for at, flag, first, second in _arrays(batch, kinds):

@@ -9,7 +9,8 @@ from ..combine import CombinedSummary, combine_index
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
 from .arguments import Parser, add_workers
-from .info import add_arguments
+from .check import add_arguments as add_check
+from .info import add_arguments as add_info
 from .messages import count, describe, say
 from .progress import progress_report
 from .run import DONE, FAILED, executor, run
@@ -20,6 +21,7 @@ EXAMPLES = """\
 examples:
   recordio index -r data --out-dir indexes          an index for each .rec below data/
   recordio index --combine all.idx a.rec b.rec      one index over both, and how to read them
+  recordio check data/train.rec data/train.idx      what is wrong with them
 """
 
 
@@ -73,11 +75,20 @@ def parse_args() -> argparse.Namespace:
     index.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors and warnings"
     )
-    add_arguments(
+    add_info(
         commands.add_parser(
             "info",
             help="say what is in files: records, images, labels, ids, sizes",
             description="Say what is in files: records, images, labels, ids, sizes.",
+            allow_abbrev=False,
+        )
+    )
+    add_check(
+        commands.add_parser(
+            "check",
+            help="say what is wrong with files and their index, and who will fail at it",
+            description="Say what is wrong with RecordIO files and their index, and who will fail "
+            "at it. The exit status is 0 if there is no error.",
             allow_abbrev=False,
         )
     )
