@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import _walk
 from ._walk import Walk
-from .errors import DamagedRecordError, FileChangedError, NotRecordIOError, TruncatedError
+from .errors import (
+    DamagedRecordError,
+    FileChangedError,
+    NotRecordIOError,
+    RecordIOError,
+    TruncatedError,
+)
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
 from .lookalikes import HEAD_SIZE, looks_like
 from .sources import Readable, Stream
 
-AGAIN = "copy or download the file again"
+AGAIN = "copy or download the file again; rec2idx --salvage indexes what is whole"
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,82 @@ class DamagedRegion:
     def bytes(self) -> int:
         """Bytes in it."""
         return self.stop - self.start
+
+
+@dataclass
+class Damage:
+    """Counts the damaged regions that are passed over, and hands them on.
+
+    Attributes:
+        report: called with each of them; None where none is to be passed over.
+        regions: how many there were.
+        bytes: bytes in them.
+    """
+
+    report: Callable[[DamagedRegion], object] | None
+    regions: int = 0
+    bytes: int = 0
+
+    @property
+    def salvage(self) -> Callable[[DamagedRegion], object] | None:
+        """What `scan` is to call."""
+        return None if self.report is None else self._add
+
+    def _add(self, region: DamagedRegion) -> None:
+        assert self.report is not None
+        self.regions += 1
+        self.bytes += region.bytes
+        self.report(region)
+
+
+def one_at_a_time(
+    report: Callable[[DamagedRegion], object] | None,
+) -> Callable[[DamagedRegion], object] | None:
+    """Return what calls `report` for several threads, one after the other."""
+    if report is None:
+        return None
+    import threading
+
+    lock = threading.Lock()
+
+    def report_alone(region: DamagedRegion) -> None:
+        with lock:
+            report(region)
+
+    return report_alone
+
+
+def region_of(error: RecordIOError, start: int, stop: int) -> DamagedRegion:
+    """Return the region whose damage an error tells of."""
+    what = error.what
+    if error.expected is not None:
+        what += f": expected {error.expected}, found {error.found}"
+    if error.offset is not None and error.offset != start:
+        what = f"at byte {error.offset}, {what}"
+    return DamagedRegion(
+        path=error.path or "",
+        start=start,
+        stop=stop,
+        record=error.record or 0,
+        reason=getattr(error, "reason", "") or "wrong-magic",
+        what=what,
+    )
+
+
+def wrong_length(error: RecordIOError, offset: int, end: int) -> DamagedRecordError:
+    """Return the error of a record that seemed whole, but whose length leads to a wrong place."""
+    found = DamagedRecordError(
+        "the record's length is wrong",
+        path=error.path,
+        record=(error.record or 0) - 1,
+        offset=offset,
+        expected="the next record where it ends",
+        found=f"none at byte {end}",
+        advice=error.advice,
+    )
+    found.reason = "wrong-length"
+    found.record_offset = offset
+    return found
 
 
 def error_of(walk: Walk, source: Readable, record: int) -> Exception:

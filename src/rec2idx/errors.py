@@ -68,7 +68,8 @@ class DamagedRecordError(RecordIOError, ValueError):
     Attributes:
         reason: a stable word for the kind of damage: ``wrong-magic``, ``wrong-cflag``,
             ``no-first-part``, ``record-not-ended``, ``cut-header``, ``cut-part``,
-            ``cut-padding``, ``stray-bytes`` or ``ends-inside-record``.
+            ``cut-padding``, ``stray-bytes`` or ``ends-inside-record``; and, where damage is passed
+            over, ``wrong-length`` for a record after which no other one starts where it ends.
         record: number of the damaged record; so many records before it are whole.
         offset: byte offset of the part that is damaged.
         record_offset: byte offset of the record's first part.

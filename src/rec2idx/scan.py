@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from . import _walk
-from .damage import DamagedRegion, error_of
-from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker
+from .damage import DamagedRegion, error_of, region_of, wrong_length
+from .errors import DamagedRecordError, NotRecordIOError
+from .resync import resume
+from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker, without_padding
 from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
 from .workers import SEGMENT_BYTES, Plan, Workers, is_elsewhere
@@ -30,6 +32,10 @@ LOOK = 0.005
 WORTH = 0.05
 
 
+# Called with each damaged region; None to raise at the first one.
+Salvage: TypeAlias = Callable[[DamagedRegion], object] | None
+
+
 def scan(
     record: StrPath | BinaryIO | Source | Stream,
     *,
@@ -38,7 +44,7 @@ def scan(
     segment_size: int | None = None,
     block_size: int | None = None,
     heads: int = 0,
-    salvage: Callable[[DamagedRegion], object] | None = None,
+    salvage: Salvage = None,
 ) -> Generator[Batch, None, None]:
     """Walk through a file; yield its records in batches, in file order.
 
@@ -55,11 +61,11 @@ def scan(
             IRHeader of image records, for instance.
         salvage: called with each damaged region, in file order, after the records before it were
             yielded; the walk then goes on at the next believable record start. None to raise at
-            the first one.
+            the first one. A stream cannot be read again behind damage, so there it raises too.
 
     Raises, after the last whole record was yielded:
         NotRecordIOError: the file is something else.
-        DamagedRecordError: the chain of parts breaks.
+        DamagedRecordError: the chain of parts breaks; with `salvage`, no record at all is whole.
         FileChangedError: the file changed while it was read.
         WorkerError: a worker of `executor` does not see the file.
         OSError: a read failed.
@@ -78,11 +84,12 @@ def scan(
         if isinstance(source, Stream):
             yield from scan_stream(source, heads)
             return
-        chain = _Chain(source, block_size, heads)
+        chain = _Chain(source, block_size, heads, salvage)
         if jobs == 1 and executor is None:
             yield from chain.walk_on()
         else:
             yield from _share(chain, jobs, executor, segment_size)
+        yield from chain.rest()
         source.require_unchanged()
 
 
@@ -133,30 +140,32 @@ def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
 class _Chain:
     """The true chain of records, from the first byte on."""
 
-    def __init__(self, source: Source, block: int | None, heads: int) -> None:
+    def __init__(self, source: Source, block: int | None, heads: int, salvage: Salvage) -> None:
         self.source = source
         self.block = block
         self.heads = heads
         self.position = 0  # where the next record starts
         self.count = 0  # records before it
         self.ended = False
+        self._salvage = salvage
+        # With salvage, the last batch is held back: its last record may turn out to be damaged.
+        self._held: Batch | None = None
 
     def walk_on(self, stop: int = NEVER, segment: Segment | None = None) -> Iterator[Batch]:
         """Walk until `stop` is passed, or the chain meets the records of `segment`."""
-        if self.position >= stop or self._meets(segment):
-            return
-        walker = Walker(self.source, self.position, stop, self.block, self.heads)
-        walk = walker.walk
-        while walk.status == _walk.WALKING:
-            # A few records at first: the chain mostly meets a segment soon or never.
-            if piece := walker.records(64 if segment else BATCH):
-                yield self._take(piece)
-                if self._meets(segment):
-                    return
-        if walk.status == _walk.END:
-            self.ended = True
-        elif walk.status != _walk.PASSED:
-            raise error_of(walk, self.source, self.count)
+        while not (self.ended or self.position >= stop or self._meets(segment)):
+            walker = Walker(self.source, self.position, stop, self.block, self.heads)
+            walk = walker.walk
+            while walk.status == _walk.WALKING:
+                # A few records at first: the chain mostly meets a segment soon or never.
+                if piece := walker.records(64 if segment else BATCH):
+                    yield from self._take(piece)
+                    if self._meets(segment):
+                        return
+            if walk.status == _walk.END:
+                self.ended = True
+            elif walk.status != _walk.PASSED:
+                yield from self._pass_over(walk)
 
     def join(self, segment: Segment) -> Iterator[Batch]:
         """Take the records of a segment that belong to the chain, and walk those it lacks."""
@@ -164,14 +173,49 @@ class _Chain:
         if self.ended or self.position >= segment.stop:
             return
         for piece in segment.from_record(self.position):
-            yield self._take(piece)
+            yield from self._take(piece)
         yield from self.walk_on(segment.stop)
 
-    def _take(self, piece: Piece) -> Batch:
+    def rest(self) -> Iterator[Batch]:
+        """Yield what is held back."""
+        if self._held is not None:
+            yield self._held
+            self._held = None
+
+    def _take(self, piece: Piece) -> Iterator[Batch]:
+        yield from self.rest()
         batch = Batch(self.count, *piece)
         self.count += len(batch)
         self.position = batch.stop
-        return batch
+        if self._salvage is None:
+            yield batch
+        else:
+            self._held = batch
+
+    def _pass_over(self, walk: _walk.Walk) -> Iterator[Batch]:
+        """Go on behind the damage at which a walk has stopped, or raise what says so."""
+        error = error_of(walk, self.source, self.count)
+        if self._salvage is None or not isinstance(error, (DamagedRecordError, NotRecordIOError)):
+            raise error
+        if isinstance(error, DamagedRecordError) and error.reason == "cut-padding":
+            yield from self._take(without_padding(self.source, self.position, self.heads))
+            yield from self.rest()
+            self._salvage(region_of(error, walk.size, walk.size))
+            self.ended = True
+            return
+        held = self._held
+        before = held.offsets[-1] if held is not None and held.stop == self.position else -1
+        lost = resume(self.source, walk, before)
+        if lost.start == before and held is not None:
+            self.count -= 1
+            self._held = held.without_last()
+            error = wrong_length(error, before, walk.position)
+        if self.count == 0 and lost.stop == self.source.size:
+            raise error  # nothing is whole
+        yield from self.rest()
+        self._salvage(region_of(error, lost.start, lost.stop))
+        self.position = lost.stop
+        self.ended = lost.stop == self.source.size
 
     def _meets(self, segment: Segment | None) -> bool:
         return segment is not None and bool(segment.from_record(self.position))

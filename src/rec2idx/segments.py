@@ -47,6 +47,15 @@ class Batch:
     def __len__(self) -> int:
         return len(self.offsets)
 
+    def without_last(self) -> Batch | None:
+        """Return it without its last record; None where it has no other."""
+        if len(self) < 2:
+            return None
+        heads = self.heads
+        if heads is not None:
+            heads = heads[: -(len(heads) // len(self))]
+        return Batch(self.first, self.offsets[:-1], self.sizes[:-1], self.offsets[-1], heads)
+
 
 class Piece(NamedTuple):
     """Records of a segment that follow each other, as many as a batch has.
@@ -173,6 +182,23 @@ class Walker:
         wanted = min(wanted, max(self._limit - position, 0) + self._alone)
         self._data = self._source.read(position, min(wanted, self.walk.size - position))
         self._at = position
+
+
+def without_padding(source: Source, offset: int, heads: int) -> Piece:
+    """Return the last record of a file, which is whole but for its padding.
+
+    Args:
+        source: the file.
+        offset: where the record starts.
+        heads: bytes of its payload that are wanted in its head; 0 for no head.
+    """
+    walk = Walk(offset, source.size + 3, 8, NEVER, heads)
+    while walk.status == WALKING:
+        data = source.read(walk.position, max(walk.need, REMOTE_HEADER))
+        offsets, sizes, found = walk.feed(data, walk.position, 1)
+        if offsets:
+            break
+    return Piece(offsets, sizes, source.size, found)
 
 
 def walk_segment(
