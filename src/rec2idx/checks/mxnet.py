@@ -87,8 +87,8 @@ def _check_entries(findings: Findings, index: IndexFile, pairing: Pairing) -> No
         (
             (_pairs.BETWEEN, _pairs.DAMAGED),
             "aborts",
-            "MXIndexedRecordIO raises an error at such a key, and ImageRecordIter ends the whole "
-            "process: no whole record starts there",
+            "MXIndexedRecordIO raises an error at such a key, or gives what is no whole record, and "
+            "ImageRecordIter ends the whole process: no whole record starts there",
         ),
         (
             (_pairs.PAST_END, _pairs.IMPOSSIBLE),
@@ -122,7 +122,8 @@ def _check_entries(findings: Findings, index: IndexFile, pairing: Pairing) -> No
 def _check_unnamed(findings: Findings, index: IndexFile, pairing: Pairing) -> None:
     """Find records that ImageRecordIter reads though no entry names them."""
     count, first = _unnamed_behind(pairing)
-    if count:
+    # Where entries are wrong, nobody meant to leave anything out.
+    if count and pairing.fits == len(pairing):
         findings.add_places(
             "does-not-leave-out",
             "warning",

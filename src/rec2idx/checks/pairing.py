@@ -131,19 +131,16 @@ class Pairing:
 
     def of(self, kind: int) -> tuple[int, list[int]]:
         """Return how many entries are `_pairs.BETWEEN` or the like, and the first few of them."""
-        return (0, []) if self.exact else _pairs.count_of(self.matched, kind)
+        return (0, []) if self.exact else self._misses[-1 - kind]
 
     @cached_property
+    def _misses(self) -> list[tuple[int, list[int]]]:
+        return _pairs.misses(self.matched)
+
+    @property
     def fits(self) -> int:
         """How many entries name a record."""
-        kinds = (
-            _pairs.BETWEEN,
-            _pairs.DAMAGED,
-            _pairs.AT_END,
-            _pairs.PAST_END,
-            _pairs.IMPOSSIBLE,
-        )
-        return len(self) - sum(self.of(kind)[0] for kind in kinds)
+        return len(self) if self.exact else len(self) - sum(count for count, _ in self._misses)
 
     def record_of(self, entry: int) -> int | None:
         """Return the record that an entry names, or None."""
