@@ -120,7 +120,7 @@ def test_damage_is_one_line(six, run):
     assert fails(
         run("six.rec"),
         "rec2idx: six.rec: record 5 at byte 220: cut off by the end of the file: "
-        "expected a part of 44 bytes, found 30; copy or download the file again\n",
+        "expected a part of 44 bytes, found 30; copy or download the file again; rec2idx --salvage indexes what is whole\n",
     )
     assert folder_content(six.parent) == {"six.rec": six.read_bytes()}
 

@@ -204,11 +204,11 @@ def test_sizes_that_are_no_multiple_of_4(tmp_path):
     byte = index(tmp_path, cut_tail(six, 261))
     assert byte.describe() == (
         "record 5 at byte 220: cut off by the end of the file: expected a part of 42 bytes, "
-        "found 41; copy or download the file again"
+        "found 41; copy or download the file again; rec2idx --salvage indexes what is whole"
     )
     stray = index(tmp_path, six + b"\n\n")
     assert (padding.reason, byte.reason) == ("cut-padding", "cut-part")
     assert stray.describe() == (
         "record 6 at byte 264: stray bytes after the last record: expected the end of the file, "
-        "found 2 bytes (0a 0a); cut them off (truncate -s 264), or copy or download the file again"
+        "found 2 bytes (0a 0a); cut them off (truncate -s 264), or copy or download the file again; rec2idx --salvage indexes what is whole"
     )

@@ -34,7 +34,7 @@ def test_twenty_files_one_of_them_damaged(tmp_path: Path):
     damaged, summary = done.stderr.splitlines()
     assert damaged == (
         f"recordio: data/{names[17]}.rec: record 3 at byte 132: wrong magic: expected 0xced7230a, "
-        "found 0xced723f5; copy or download the file again"
+        "found 0xced723f5; copy or download the file again; rec2idx --salvage indexes what is whole"
     )
     expected = {
         f"not/yet/there/{name}.idx": index(content)

@@ -94,7 +94,7 @@ def test_one_damaged_file_is_named_at_the_end(folder, index):
         "./c/zip.rec: record 0 at byte 0: not a RecordIO file, but a zip archive: expected the "
         "magic 0a 23 d7 ce, found 50 4b 03 04; unpack it and index the .rec inside; skipped",
         "./b.rec: record 1 at byte 44: wrong magic: expected 0xced7230a, found 0xced723f5; "
-        "copy or download the file again",
+        "copy or download the file again; rec2idx --salvage indexes what is whole",
         "none.rec: No such file or directory",
         "2 of 4 files indexed, 9 records, 396 bytes, S s",
     ]

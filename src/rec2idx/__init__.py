@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .cli import main, parse_args
 from .creator import IndexCreator
+from .damage import DamagedRegion
 from .errors import (
     DamagedRecordError,
     EmptyFileError,
@@ -62,6 +63,7 @@ __all__ = [
     "CombinedFile",
     "CombinedSummary",
     "DamagedRecordError",
+    "DamagedRegion",
     "EmptyFileError",
     "FileChangedError",
     "FileResult",

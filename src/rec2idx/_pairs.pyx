@@ -20,6 +20,7 @@ cdef enum:
     _AT_END = -3      # it is where the last file ends
     _PAST_END = -4    # it is behind that
     _IMPOSSIBLE = -5  # it is where no file reaches
+    KINDS = 5
 
     _FEW = 3  # positions that are returned
     # A table of bits takes no more memory than the numbers, if there are so many bits a number.
@@ -145,19 +146,30 @@ def match(array.array entries not None, array.array starts not None, int64_t siz
     return found, named
 
 
-def count_of(array.array values not None, int64_t wanted):
-    """Return how many of `values`, of int64, are `wanted`, and where the first few are."""
-    require(values, "q", "values")
-    cdef Py_ssize_t i, found = 0, count = len(values)
-    cdef Py_ssize_t[_FEW] few
-    cdef const int64_t* value = <int64_t*>values.data.as_longlongs
+def misses(array.array records not None):
+    """Return of how many entries each kind is that names no record, and where the first few are.
+
+    Args:
+        records: the record of each entry, or what it is, as `match` returns them.
+
+    Returns:
+        A list of (count, positions) for BETWEEN, DAMAGED, AT_END, PAST_END and IMPOSSIBLE.
+    """
+    require(records, "q", "records")
+    cdef Py_ssize_t i, kind, count = len(records)
+    cdef Py_ssize_t[KINDS] found
+    cdef Py_ssize_t[KINDS][_FEW] few
+    cdef const int64_t* record = <int64_t*>records.data.as_longlongs
+    for kind in range(KINDS):
+        found[kind] = 0
     with nogil:
         for i in range(count):
-            if value[i] == wanted:
-                if found < _FEW:
-                    few[found] = i
-                found += 1
-    return found, listed(few, found)
+            kind = -1 - record[i]
+            if 0 <= kind < KINDS:
+                if found[kind] < _FEW:
+                    few[kind][found[kind]] = i
+                found[kind] += 1
+    return [(found[kind], listed(few[kind], found[kind])) for kind in range(KINDS)]
 
 
 def impossible(array.array entries not None):

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from ._walk import format_lines
 from .concurrency import ahead, files_at_once, in_parallel, jobs_of_each, walkers
+from .damage import Damage, one_at_a_time
 from .errors import EmptyFileError, FileChangedError
 from .progress import Report, Together
 from .safety import require_other, require_replaceable
-from .scan import scan
+from .scan import Salvage, scan
 from .segments import BATCH, Batch
 from .select import Keys, Selection
 from .sinks import Sink, new_file
@@ -57,6 +58,8 @@ class CombinedSummary:
         seconds: how long it took.
         without_image: files of which no record has an image, and which are not among them either.
         records_left_out: records that are not in the index, by what they are.
+        damaged: damaged regions that were passed over.
+        damaged_bytes: bytes in them.
     """
 
     index: str
@@ -65,6 +68,8 @@ class CombinedSummary:
     seconds: float
     without_image: tuple[str, ...] = ()
     records_left_out: Mapping[str, int] = field(default_factory=dict)
+    damaged: int = 0
+    damaged_bytes: int = 0
 
     @property
     def records(self) -> int:
@@ -137,6 +142,7 @@ def combine_index(
     *,
     keys: Keys = "sequence",
     images_only: bool = False,
+    salvage: Salvage = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -151,6 +157,7 @@ def combine_index(
         index: path of the index.
         keys: as for `create_index`; numbers run on from file to file.
         images_only: as for `create_index`.
+        salvage: as for `create_indexes`.
         jobs: as for `create_index`.
         executor: as for `create_index`.
         progress: called with the `Progress` over all files, from time to time. What it raises
@@ -188,9 +195,10 @@ def combine_index(
         )
     together = Together(progress, sum(place.size for _, place in full))
     together.show()
+    damage = Damage(one_at_a_time(salvage))
     with new_file(target) as sink:
         with walkers(executor, at_once) as shared:
-            run = _Run(sink, Selection(keys, images_only), together)
+            run = _Run(sink, Selection(keys, images_only), together, damage.salvage)
             run.write(full, at_once, jobs_of_each(jobs, at_once), shared)
         run.selection.require_all(target)
         # The offsets behind a file are wrong if it grew while those after it were read.
@@ -203,18 +211,23 @@ def combine_index(
         time.perf_counter() - began,
         tuple(run.without_image),
         run.selection.left_out,
+        damage.regions,
+        damage.bytes,
     )
 
 
 class _Run:
     """The lines of all files, in order, while those to come are already walked."""
 
-    def __init__(self, sink: Sink, selection: Selection, together: Together) -> None:
+    def __init__(
+        self, sink: Sink, selection: Selection, together: Together, salvage: Salvage
+    ) -> None:
         self.selection = selection
         self.files: list[CombinedFile] = []
         self.without_image: list[str] = []
         self._sink = sink
         self._together = together
+        self._salvage = salvage
         self._offset = 0  # bytes in the files before
 
     def write(
@@ -228,8 +241,13 @@ class _Run:
 
         def batches(path: str, place: Place) -> Generator[Batch, None, None]:
             with _the_same(path, place) as source:
-                heads = self.selection.heads
-                yield from scan(source, jobs=jobs, executor=executor, heads=heads)
+                yield from scan(
+                    source,
+                    jobs=jobs,
+                    executor=executor,
+                    heads=self.selection.heads,
+                    salvage=self._salvage,
+                )
 
         makers = [partial(batches, *item) for item in full]
         with ahead(makers, at_once, executor) as walked:

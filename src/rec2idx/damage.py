@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import _walk
@@ -49,6 +50,49 @@ class DamagedRegion:
     def bytes(self) -> int:
         """Bytes in it."""
         return self.stop - self.start
+
+
+@dataclass
+class Damage:
+    """Counts the damaged regions that are passed over, and hands them on.
+
+    Attributes:
+        report: called with each of them; None where none is to be passed over.
+        regions: how many there were.
+        bytes: bytes in them.
+    """
+
+    report: Callable[[DamagedRegion], object] | None
+    regions: int = 0
+    bytes: int = 0
+
+    @property
+    def salvage(self) -> Callable[[DamagedRegion], object] | None:
+        """What `scan` is to call."""
+        return None if self.report is None else self._add
+
+    def _add(self, region: DamagedRegion) -> None:
+        assert self.report is not None
+        self.regions += 1
+        self.bytes += region.bytes
+        self.report(region)
+
+
+def one_at_a_time(
+    report: Callable[[DamagedRegion], object] | None,
+) -> Callable[[DamagedRegion], object] | None:
+    """Return what calls `report` for several threads, one after the other."""
+    if report is None:
+        return None
+    import threading
+
+    lock = threading.Lock()
+
+    def report_alone(region: DamagedRegion) -> None:
+        with lock:
+            report(region)
+
+    return report_alone
 
 
 def region_of(error: RecordIOError, start: int, stop: int) -> DamagedRegion:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ._walk import format_lines
+from .damage import Damage
 from .errors import EmptyFileError
 from .progress import Progress, Report
 from .safety import require_other_file, require_safe_target
-from .scan import scan
+from .scan import Salvage, scan
 from .segments import BATCH
 from .select import Chosen, Keys, Selection
 from .sinks import Sink, Writer, new_file
@@ -36,6 +37,8 @@ class IndexSummary:
         seconds: how long it took.
         index: path of the index.
         left_out: records that are not in the index, by what they are.
+        damaged: damaged regions that were passed over.
+        damaged_bytes: bytes in them.
     """
 
     records: int
@@ -43,6 +46,8 @@ class IndexSummary:
     seconds: float
     index: str
     left_out: Mapping[str, int] = field(default_factory=dict)
+    damaged: int = 0
+    damaged_bytes: int = 0
 
 
 def default_index_path(record: StrPath) -> str:
@@ -66,6 +71,7 @@ def create_index(
     key_type: KeyType = int,
     keys: Keys = "sequence",
     images_only: bool = False,
+    salvage: Salvage = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -86,6 +92,8 @@ def create_index(
             8 bytes each, and three times as many at the end if they do not rise.
         images_only: leave out records with no bytes after their labels, whatever their flag, such
             as the file header and the identity records of InsightFace.
+        salvage: called with each `DamagedRegion`; the index then names all records that are whole.
+            None to raise at the first damage.
         jobs: parts of the file that are walked at once; None for what suits the machine and the
             storage. The index does not depend on it.
         executor: who walks them; None for threads of this process.
@@ -97,7 +105,8 @@ def create_index(
 
     Raises:
         NotRecordIOError: the record file is something else, or empty.
-        DamagedRecordError: the record file cannot be followed to its end.
+        DamagedRecordError: the record file cannot be followed to its end; with `salvage`, no
+            record of it is whole.
         FileChangedError: the record file changed while it was read.
         KeysError: two records have the same id, or one has none.
         NoImageError: with `images_only`, no record is left.
@@ -124,9 +133,12 @@ def create_index(
                 progress(Progress(records, stop, total, time.perf_counter() - began))
 
         selection = Selection(keys, images_only)
+        damage = Damage(salvage)
         report(0, 0)
         stop = 0
-        scanned = scan(source, jobs=jobs, executor=executor, heads=selection.heads)
+        scanned = scan(
+            source, jobs=jobs, executor=executor, heads=selection.heads, salvage=damage.salvage
+        )
         with closing(scanned) as batches:
             for batch in batches:
                 for lines in _lines(selection.choose(batch, source.path), key_type):
@@ -141,7 +153,15 @@ def create_index(
             )
         selection.require_all(source.path)
     seconds = time.perf_counter() - began
-    return IndexSummary(selection.records, source.size, seconds, path, selection.left_out)
+    return IndexSummary(
+        selection.records,
+        source.size,
+        seconds,
+        path,
+        selection.left_out,
+        damage.regions,
+        damage.bytes,
+    )
 
 
 @contextmanager

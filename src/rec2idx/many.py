@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from .concurrency import files_at_once, in_parallel, jobs_of_each, walkers
+from .damage import one_at_a_time
 from .errors import RecordIOError, UnsafeTargetError
 from .find import FoundFile, RepeatedFile, SkippedFile, find_records
 from .index import IndexSummary, create_index, default_index_path
 from .progress import Report, Together
+from .scan import Salvage
 from .select import Keys
 from .sources import StrPath, is_url
 
@@ -71,6 +73,16 @@ class ManySummary:
         return dict(sum((Counter(summary.left_out) for summary in self.done), Counter()))
 
     @property
+    def damaged(self) -> int:
+        """Damaged regions that were passed over."""
+        return sum(summary.damaged for summary in self.done)
+
+    @property
+    def damaged_bytes(self) -> int:
+        """Bytes in them."""
+        return sum(summary.damaged_bytes for summary in self.done)
+
+    @property
     def bytes(self) -> int:
         """Bytes in the indexed files."""
         return sum(summary.bytes for summary in self.done)
@@ -83,6 +95,7 @@ def create_indexes(
     recursive: bool = False,
     keys: Keys = "sequence",
     images_only: bool = False,
+    salvage: Salvage = None,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -100,6 +113,7 @@ def create_indexes(
             RecordIO are skipped; one that is empty is an error.
         keys: as for `create_index`.
         images_only: as for `create_index`.
+        salvage: as for `create_index`; it may be called in other threads, one region at a time.
         jobs: as for `create_index`; and so many files are under way at once at most.
         executor: as for `create_index`.
         progress: called with the `Progress` over all files, from time to time, in this thread.
@@ -127,6 +141,7 @@ def create_indexes(
             create_index,
             keys=keys,
             images_only=images_only,
+            salvage=one_at_a_time(salvage),
             jobs=jobs_of_each(jobs, at_once),
             executor=shared,
         )

@@ -43,8 +43,8 @@ def check_lines(findings: Findings, index: IndexFile) -> None:
     >>> from ..lines import read_index
     >>> findings = Findings()
     >>> check_lines(findings, read_index(io.BytesIO(b"0\t0\nx\t44\n")))
-    >>> [(found.code, found.severity, found.reader) for found in findings.all()]
-    [('text-key', 'warning', None), ('stops-early', 'error', 'dali'), ('refuses-index', 'error', 'mxnet')]
+    >>> [(found.code, found.reader) for found in findings.all()]
+    [('text-key', None), ('stops-early', 'dali'), ('refuses-index', 'mxnet')]
     """
     thing = what_else(index)
     if thing is not None:
@@ -87,8 +87,7 @@ def _tell(findings: Findings, index: IndexFile, problem: Problem) -> None:
     code = problem.code
     what = MEANINGS[code]
     if code == "empty":
-        advice = f"no reader takes it; {REWRITE}"
-        findings.add(code, "error", index.path, what, advice)
+        findings.add(code, "error", index.path, f"{what}, and no reader takes it", REWRITE)
         return
     severity: Severity = "note"
     advice: str | None = REWRITE
@@ -110,7 +109,9 @@ def _check_impossible(findings: Findings, index: IndexFile) -> None:
     offset = index.offsets[first[0]]
     what = "an offset that no file reaches"
     if alike and count > 1:
-        what = f"the same impossible offset on {count} lines ({offset - (1 << 64)} as a signed number)"
+        what = (
+            f"the same impossible offset on {count} lines ({offset - (1 << 64)} as a signed number)"
+        )
     elif alike:
         what += f" ({offset - (1 << 64)} as a signed number)"
     findings.add_places(
@@ -135,7 +136,7 @@ def check_numbers(findings: Findings, index: IndexFile, reader: Reader) -> None:
             "refuses-index",
             "error",
             index.path,
-            f"{name} refuses the index, since no pair of numbers is at its start",
+            f"{name} refuses the index, since it does not begin with a pair of numbers",
             REWRITE,
             reader=reader,
             place=_stop_place(found),
@@ -202,7 +203,8 @@ def _check_mxnet(findings: Findings, index: IndexFile) -> None:
             "iter-crashes",
             "error",
             index.path,
-            "ImageRecordIter dies of a segmentation fault, since no pair of numbers is at the start",
+            "ImageRecordIter dies of a segmentation fault, since the index does not begin with a "
+            "pair of numbers",
             REWRITE,
             reader="mxnet",
             place=_stop_place(found),

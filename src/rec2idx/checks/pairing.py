@@ -20,7 +20,8 @@ class Records:
         firsts: records in the files before each, and in all of them.
         starts: where the records start, an array of int64.
 
-    >>> records = Records([Survey("a.rec", 88, array("q", [0, 44])), Survey("b.rec", 44, array("q", [0]))])
+    >>> surveys = [Survey("a.rec", 88, array("q", [0, 44])), Survey("b.rec", 44, array("q", [0]))]
+    >>> records = Records(surveys)
     >>> records.starts, records.size
     (array('q', [0, 44, 88]), 132)
     >>> records.file_of(2), records.nearest(90)
@@ -94,7 +95,7 @@ class Pairing:
 
     Attributes:
         records: the records.
-        entries: the offsets, an array of uint64.
+        entries: the offsets, an array of uint64; or the very starts of the records.
         exact: whether there is one entry for each record, in order.
 
     >>> records = Records([Survey("a.rec", 132, array("q", [0, 44, 88]))])
@@ -130,19 +131,16 @@ class Pairing:
 
     def of(self, kind: int) -> tuple[int, list[int]]:
         """Return how many entries are `_pairs.BETWEEN` or the like, and the first few of them."""
-        return (0, []) if self.exact else _pairs.count_of(self.matched, kind)
+        return (0, []) if self.exact else self._misses[-1 - kind]
 
     @cached_property
+    def _misses(self) -> list[tuple[int, list[int]]]:
+        return _pairs.misses(self.matched)
+
+    @property
     def fits(self) -> int:
         """How many entries name a record."""
-        kinds = (
-            _pairs.BETWEEN,
-            _pairs.DAMAGED,
-            _pairs.AT_END,
-            _pairs.PAST_END,
-            _pairs.IMPOSSIBLE,
-        )
-        return len(self) - sum(self.of(kind)[0] for kind in kinds)
+        return len(self) if self.exact else len(self) - sum(count for count, _ in self._misses)
 
     def record_of(self, entry: int) -> int | None:
         """Return the record that an entry names, or None."""
@@ -173,5 +171,4 @@ def pairing_of(surveys: list[Survey], index: IndexFile | None) -> Pairing:
     """Return which records an index names; without one, all of them."""
     records = Records(surveys)
     # An index of all records would have these very offsets.
-    entries = array("Q", records.starts.tobytes()) if index is None else index.offsets
-    return Pairing(records, entries)
+    return Pairing(records, records.starts if index is None else index.offsets)

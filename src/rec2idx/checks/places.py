@@ -29,7 +29,9 @@ def entry_place(
     )
 
 
-def entry_places(index: IndexFile, entries: Iterable[int], detail: str | None = None) -> list[Place]:
+def entry_places(
+    index: IndexFile, entries: Iterable[int], detail: str | None = None
+) -> list[Place]:
     """Return the places of entries."""
     return [entry_place(index, entry, detail=detail) for entry in entries]
 
@@ -40,11 +42,14 @@ def record_places(pairing: Pairing, records: Iterable[int], index: IndexFile | N
 
 
 def _record_place(pairing: Pairing, record: int, index: IndexFile | None) -> Place:
-    start = pairing.records.starts[record]
     number, detail = _in_its_file(pairing.records, record)
-    entry = -1 if index is None else place_of(index.offsets, start)
+    entry = -1
+    if index is not None:
+        entry = place_of(index.offsets, pairing.records.starts[record])
     if index is None or entry < 0:
-        return Place(record=number, offset=start, detail=detail)
+        file, _ = pairing.records.file_of(record)
+        offset = pairing.records.surveys[file].offsets[number]
+        return Place(record=number, offset=offset, detail=detail)
     return entry_place(index, entry, number, detail)
 
 

@@ -66,6 +66,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     args = parser.parse_args(argv)
     if args.record == "-" and args.index is None:
         parser.error("where RECORD is standard input, INDEX must be given")
+    if args.record == "-" and args.salvage:
+        parser.error("--salvage reads behind damage once more: RECORD cannot be standard input")
     return args
 
 

@@ -12,7 +12,8 @@ from ..sinks import Sink
 from .arguments import parse_args
 from .messages import count, say
 from .progress import progress_report
-from .run import DONE, executor, run
+from .regions import lost, region_teller
+from .run import DONE, SALVAGED, executor, run
 from .selection import left_out, say_other_ids
 from .standard import stdin
 
@@ -34,6 +35,7 @@ def _index(args: argparse.Namespace) -> int:
             index,
             keys=args.keys,
             images_only=args.images_only,
+            salvage=region_teller("rec2idx") if args.salvage else None,
             jobs=args.jobs,
             executor=workers,
             progress=report,
@@ -41,10 +43,11 @@ def _index(args: argparse.Namespace) -> int:
     if not args.quiet:
         say(
             f"{name}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
-            f"{done.seconds:.3g} s{left_out(done.left_out)}; index written to {done.index}"
+            f"{done.seconds:.3g} s{left_out(done.left_out)}"
+            f"{lost(done.damaged, done.damaged_bytes)}; index written to {done.index}"
         )
         say_other_ids([name], args, "rec2idx")
-    return DONE
+    return SALVAGED if done.damaged else DONE
 
 
 def _stdout() -> Sink:

@@ -39,6 +39,18 @@ def progress_report(kind: str, name: str, stream: TextIO | None) -> Iterator[Rep
         yield _lines(stream) if kind == "lines" else None
 
 
+@contextlib.contextmanager
+def above_bar() -> Iterator[None]:
+    """Let what is written to standard error meanwhile stand above a bar, if there is one."""
+    if sys.stderr is None or "tqdm" not in sys.modules:
+        yield
+        return
+    from tqdm import tqdm
+
+    with tqdm.external_write_mode(file=sys.stderr):
+        yield
+
+
 def _lines(stream: TextIO | None) -> Report:
     if stream is None:
         raise StdoutError("it is closed")

@@ -13,7 +13,8 @@ from .check import add_arguments as add_check
 from .info import add_arguments as add_info
 from .messages import count, describe, say
 from .progress import progress_report
-from .run import DONE, FAILED, executor, run
+from .regions import lost, region_teller
+from .run import DONE, FAILED, SALVAGED, executor, run
 from .selection import add_selection, left_out, say_other_ids
 from .standard import bar, tell
 
@@ -107,6 +108,7 @@ def _separately(args: argparse.Namespace) -> int:
             recursive=args.recursive,
             keys=args.keys,
             images_only=args.images_only,
+            salvage=region_teller("recordio") if args.salvage else None,
             jobs=args.jobs,
             executor=workers,
             progress=report,
@@ -123,7 +125,9 @@ def _separately(args: argparse.Namespace) -> int:
         number = f"{len(done.done)} of {count(len(done.files), 'file')}"
         _say(f"{number} indexed, {_amounts(done)}")
         say_other_ids([file.record for file in done.files if file.summary], args, "recordio")
-    return DONE if done.files and not done.failed else FAILED
+    if not done.files or done.failed:
+        return FAILED
+    return SALVAGED if done.damaged else DONE
 
 
 def _combined(args: argparse.Namespace) -> int:
@@ -143,6 +147,7 @@ def _combined(args: argparse.Namespace) -> int:
             args.combine,
             keys=args.keys,
             images_only=args.images_only,
+            salvage=region_teller("recordio") if args.salvage else None,
             jobs=args.jobs,
             executor=workers,
             progress=report,
@@ -155,7 +160,7 @@ def _combined(args: argparse.Namespace) -> int:
         tell(done.dali_call)
         if done.mxnet_call is not None:
             tell(done.mxnet_call)
-    return DONE
+    return SALVAGED if done.damaged else DONE
 
 
 def _say_passed_over(found: ManySummary | FoundFiles) -> None:
@@ -167,9 +172,10 @@ def _say_passed_over(found: ManySummary | FoundFiles) -> None:
 
 def _amounts(done: ManySummary | CombinedSummary) -> str:
     text = f"{count(done.records, 'record')}, {count(done.bytes, 'byte')}, {done.seconds:.3g} s"
+    damage = lost(done.damaged, done.damaged_bytes)
     if isinstance(done, CombinedSummary):
-        return f"{text}{left_out(done.records_left_out)}; index written to {done.index}"
-    return text + left_out(done.left_out)
+        return f"{text}{left_out(done.records_left_out)}{damage}; index written to {done.index}"
+    return text + left_out(done.left_out) + damage
 
 
 def _say(text: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 # The exit statuses, as in the README.
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, FAILED, USAGE, SALVAGED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], program: str) -> int:

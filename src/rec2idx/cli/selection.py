@@ -29,6 +29,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--images-only", action="store_true", help="leave out records without an image"
     )
+    parser.add_argument(
+        "--salvage",
+        action="store_true",
+        help="go on past damage: say what is lost, index all whole records, exit with status 3",
+    )
 
 
 def say_other_ids(paths: Sequence[str], args: argparse.Namespace, program: str) -> None:
