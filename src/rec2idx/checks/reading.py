@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..findings import Findings, Reader
 from ..lines import IndexFile
 from ..survey import Survey
+from .dali import check_dali
 from .lines import check_lines
+from .mxnet import check_mxnet
+from .pair import check_pair
+from .pairing import pairing_of
+from .rocal import check_rocal
 
-_Check = Callable[[Findings, list[Survey], IndexFile | None], None]
-_CHECKS: dict[Reader, _Check] = {}
+_CHECKS = {"dali": check_dali, "mxnet": check_mxnet, "rocal": check_rocal}
 
 
 def check_reading(
@@ -32,6 +34,7 @@ def check_reading(
         check_lines(findings, index)
     if not any(map(len, surveys)):
         return
+    pairing = pairing_of(surveys, index)
+    check_pair(findings, surveys, index, pairing)
     for reader in readers:
-        if reader in _CHECKS:
-            _CHECKS[reader](findings, surveys, index)
+        _CHECKS[reader](findings, surveys, index, pairing)
