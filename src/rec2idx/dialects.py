@@ -36,10 +36,9 @@ def payload_of(batch: Batch, kept: int, agreed: float = 1.0) -> str:
     ]
     # Short records are of no kind.
     payloads = [(size, head) for size, head in payloads if len(head) >= 4]
-    for name, fits in _DIALECTS:
-        if payloads and sum(fits(*payload) for payload in payloads) >= agreed * len(payloads):
-            return name
-    return RAW
+    counts = {name: sum(fits(size, head) for size, head in payloads) for name, fits in _DIALECTS}
+    most = max(counts, key=counts.__getitem__)  # of several, the first one
+    return most if payloads and counts[most] >= agreed * len(payloads) else RAW
 
 
 def _is_image_record_64(size: int, head: bytes) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..dialects import IMAGE_RECORDS, payload_of
@@ -20,6 +22,7 @@ from .regions import add_not_recordio, check_regions
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+LOOK = 256  # records that tell what all are
 MOST = 0.5  # share of the first records that must be image records for the rest to be faulty ones
 
 Seen = Callable[[Batch], None]
@@ -89,24 +92,31 @@ class _Looks:
         self._labels: Labels | None = None
         self._layout: Layout | None = None
         self._dialect = ""
+        self._held: list[Batch] = []  # the first batches, until it is told what they are
         self._exits = ExitStack()
 
     def __enter__(self) -> _Looks:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._exits.__exit__(*error)  # type: ignore[arg-type]
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None and self._held:
+            self._begin()
+        self._exits.__exit__(kind, error, trace)
 
     def add(self, batch: Batch) -> None:
         """Look at a batch; they come in order."""
-        if batch.first == 0:
-            self._begin(batch)
-        if self._labels is not None:
-            self._labels.add(batch)
-        if self._layout is not None:
-            self._layout.add(batch)
-        if self._payloads is not None:
-            self._payloads.add(batch)
+        if self._dialect:
+            self._look(batch)
+            return
+        # Damage may end the first batch behind a record that says little.
+        self._held.append(batch)
+        if sum(map(len, self._held)) >= LOOK:
+            self._begin()
 
     def add_to(self, findings: Findings, found: Survey) -> None:
         """Add what was found."""
@@ -126,30 +136,40 @@ class _Looks:
         findings.add_all(self._findings)
         self._add_limits(findings, found)
 
-    def _begin(self, batch: Batch) -> None:
-        self._dialect = payload_of(batch, KEPT, MOST)
+    def _begin(self) -> None:
+        """Tell from the first batches what the records are; look at these batches."""
+        self._dialect = payload_of(_joined(self._held), KEPT, MOST)
         of_images = self._dialect == IMAGE_RECORDS
         if of_images:
             self._labels = Labels()
-            if Layout.is_of(batch):
+            if Layout.is_of(self._held[0]):
                 self._layout = Layout()
-        if isinstance(self._source, Stream) or not (self._limit and (self._searches or of_images)):
-            return
-        self._payloads = self._exits.enter_context(
-            Payloads(
-                self._source,
-                self._findings,
-                self._limit,
-                magics=self._searches,
-                images=self._full and of_images,
-                with_empty=self._layout is None,
-                jobs=self._jobs,
+        images = self._full and of_images
+        wanted = self._limit and (self._searches or images)
+        if wanted and not isinstance(self._source, Stream):
+            self._payloads = self._exits.enter_context(
+                Payloads(
+                    self._source,
+                    self._findings,
+                    self._limit,
+                    magics=self._searches,
+                    images=images,
+                    with_empty=self._layout is None,
+                    jobs=self._jobs,
+                )
             )
-        )
+        for batch in self._held:
+            self._look(batch)
+        self._held.clear()
+
+    def _look(self, batch: Batch) -> None:
+        for look in (self._labels, self._layout, self._payloads):
+            if look is not None:
+                look.add(batch)
 
     @property
     def _limit(self) -> int:
-        """Where payloads that are looked into end."""
+        """Where the payloads end that are looked into."""
         if self._full:
             return self._source.size
         return SEARCHED if self._searches and isinstance(self._source, LocalFile) else 0
@@ -172,3 +192,13 @@ class _Looks:
                 f"payloads behind byte {self._limit} were not searched for unescaped magics",
                 "--full reads them all",
             )
+
+
+def _joined(batches: Sequence[Batch]) -> Batch:
+    """Return batches as one."""
+    sizes, heads, offsets = array("q"), array("B"), array("q")
+    for batch in batches:
+        offsets.extend(batch.offsets)
+        sizes.extend(batch.sizes)
+        heads.extend(batch.heads or b"")
+    return Batch(batches[0].first, offsets, sizes, batches[-1].stop, heads)

@@ -22,7 +22,7 @@ from .spans import Records, extent
 # does not, and a file of random payloads shows one in 17 GB, so that more would be of little use.
 SEARCHED = 16 << 20
 STRETCH = 1 << 22  # bytes that are read at once, if records are shorter
-LARGEST = 1 << 26  # bytes of a record that is read at once; a larger one is no image to decode
+LARGEST = 1 << 26  # bytes of a record that is read at once; a larger one is not judged
 
 
 @dataclass(frozen=True)
