@@ -1,4 +1,4 @@
-"""What a check finds in a record file as such: damage, what is none, labels; and the whole of it."""
+"""What a check finds in a record file as such: damage, what is none, labels."""
 
 import gzip
 import io

@@ -84,7 +84,8 @@ def _severity(region: DamagedRegion, readers: tuple[Reader, ...]) -> Severity:
 def _detail(region: DamagedRegion) -> str:
     if region.bytes == 0:
         return region.what
-    return f"{region.bytes} bytes to byte {region.stop}: {region.what}"
+    lost = f"{region.bytes} byte{'s' * (region.bytes != 1)}"
+    return f"{lost} to byte {region.stop}: {region.what}"
 
 
 def _advice(region: DamagedRegion, survey: Survey) -> str:
