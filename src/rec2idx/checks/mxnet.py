@@ -87,7 +87,7 @@ def _check_entries(findings: Findings, index: IndexFile, pairing: Pairing) -> No
         (
             (_pairs.BETWEEN, _pairs.DAMAGED),
             "aborts",
-            "MXIndexedRecordIO raises an error at such a key, or gives what is no whole record, and "
+            "MXIndexedRecordIO raises an error at such a key, or gives no whole record, and "
             "ImageRecordIter ends the whole process: no whole record starts there",
         ),
         (
