@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from findings_of import TOP, at, in_lines, index_of, told
 from hypothesis import given
-from hypothesis import strategies as st
 from index_texts import texts
 from samples import SIX, SIX_INDEX
 
