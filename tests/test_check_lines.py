@@ -131,6 +131,15 @@ def test_what_each_reader_makes_of_it(tmp_path, name):
     assert found == {}
 
 
+def test_only_what_concerns_a_reader(tmp_path):
+    """Of an index that is bad for both, each is told its own."""
+    index = read_index(io.BytesIO(with_line(b"cat\t88\n") + b"1\t220\n"))
+    for reader in ("dali", "mxnet", "rocal"):
+        findings = Findings()
+        check_lines(findings, index, (reader,))
+        assert {found.reader for found in findings.all()} - {None} == {reader} - {"rocal"}
+
+
 def test_how_much_dali_keeps(tmp_path):
     """FACTS: it stops without a word at the first pair that is none."""
     [_, dali, mxnet] = in_lines(tmp_path, with_line(b"cat\t132\n"))

@@ -321,7 +321,7 @@ def test_the_kernel_refuses_other_arrays():
         lambda: _pairs.are_ids(unsigned, nothing, unsigned),
         lambda: _pairs.are_ids(unsigned, signed, unsigned),
     ):
-        with pytest.raises(ValueError, match="records|regions|keys|entry|start"):
+        with pytest.raises(ValueError, match=r"records|regions|keys|entry|start"):
             call()
 
 

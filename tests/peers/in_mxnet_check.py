@@ -1,14 +1,15 @@
 """Runs in the MXNet environment: one JSON object with arguments of a reader on stdin.
 
 With ``path_imgrec``, those of ImageRecordIter: the labels it gives go to stdout. It may take the
-process with it. Else ``record`` and ``index``, of MXIndexedRecordIO: for each key on stdout, the label,
-None where nothing is read, or the name of an exception. With ``gluon``, those of a data set instead.
+process with it. Else ``record`` and ``index``, of MXIndexedRecordIO: for each key on stdout, the
+label, None where nothing is read, or the name of an exception. With ``gluon``, those of a data set.
 """
 
 import json
 import sys
 
 import mxnet as mx
+import numpy as np
 
 
 def iterate(arguments: dict) -> list:
@@ -30,10 +31,8 @@ def look_up(record: str, index: str) -> list:
     for key in reader.keys:
         try:
             payload = reader.read_idx(key)
-            label = None if payload is None else mx.recordio.unpack(payload)[0].label
-            found.append(
-                label if label is None else float(mx.nd.array(label).reshape(-1)[0].asscalar())
-            )
+            labels = [None] if payload is None else np.ravel(mx.recordio.unpack(payload)[0].label)
+            found.append(labels[0] if labels[0] is None else float(labels[0]))
         except Exception as error:
             found.append(type(error).__name__)
     return found

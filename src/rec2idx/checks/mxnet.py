@@ -93,8 +93,8 @@ def _check_entries(findings: Findings, index: IndexFile, pairing: Pairing) -> No
         (
             (_pairs.IMPOSSIBLE,),
             "fails-at-once",
-            "MXIndexedRecordIO raises an error at such a key, and ImageRecordIter fails at once: no "
-            "file reaches there",
+            "MXIndexedRecordIO raises an error at such a key, and ImageRecordIter fails at once: "
+            "no file reaches there",
         ),
         (
             (_pairs.PAST_END,),
