@@ -22,6 +22,8 @@ cdef enum:
     _IMPOSSIBLE = -5  # it is where no file reaches
     KINDS = 5
 
+    NEAR = 8  # records that are a little further on
+
     _FEW = 3  # positions that are returned
     # A table of bits takes no more memory than the numbers, if there are so many bits a number.
     BITS = 64
@@ -73,9 +75,10 @@ def shifted(array.array starts not None, int64_t by):
     return found
 
 
-cdef inline Py_ssize_t behind(const int64_t* value, Py_ssize_t count, int64_t wanted) noexcept nogil:
-    """Return how many of `value`, which are in order, are not above `wanted`."""
-    cdef Py_ssize_t low = 0, high = count, middle
+cdef inline Py_ssize_t behind(const int64_t* value, Py_ssize_t low, Py_ssize_t high,
+                              int64_t wanted) noexcept nogil:
+    """Return how many of `value`, which are in order, are not above `wanted`: `low` to `high`."""
+    cdef Py_ssize_t middle
     while low < high:
         middle = low + (high - low) // 2
         if value[middle] <= wanted:
@@ -83,6 +86,32 @@ cdef inline Py_ssize_t behind(const int64_t* value, Py_ssize_t count, int64_t wa
         else:
             high = middle
     return low
+
+
+cdef inline Py_ssize_t behind_near(const int64_t* value, Py_ssize_t count, Py_ssize_t at,
+                                   int64_t wanted) noexcept nogil:
+    """As `behind`, for all of `value`; the sooner, the nearer `at` is."""
+    cdef Py_ssize_t step = 1, low = at, high = at
+    if at < count and value[at] <= wanted:
+        while high < count and value[high] <= wanted:
+            low = high + 1
+            high += step
+            step *= 2
+        return behind(value, low, min(high, count), wanted)
+    while low > 0 and value[low - 1] > wanted:
+        high = low - 1
+        low -= step
+        step *= 2
+        if low < 0:
+            low = 0
+    return behind(value, low, high, wanted)
+
+
+cdef inline Py_ssize_t guess(int64_t offset, int64_t size, Py_ssize_t count) noexcept nogil:
+    """Return about how many of so many records start before an offset."""
+    if offset >= size:
+        return count
+    return <Py_ssize_t>(<double>offset / <double>size * <double>count)
 
 
 cdef inline int64_t none_of(int64_t offset, int64_t size, const int64_t* region,
@@ -93,7 +122,7 @@ cdef inline int64_t none_of(int64_t offset, int64_t size, const int64_t* region,
         return _PAST_END
     if offset == size:
         return _AT_END
-    at = behind(region, regions, offset)
+    at = behind(region, 0, regions, offset)
     return _DAMAGED if at > 0 and offset < stop[at - 1] else _BETWEEN
 
 
@@ -127,15 +156,19 @@ def match(array.array entries not None, array.array starts not None, int64_t siz
     cdef int64_t* out = <int64_t*>found.data.as_longlongs
     cdef uint8_t* is_named = named.data.as_uchars
     cdef int64_t offset
+    if size < 0 or (records and not 0 <= start[records - 1] <= size):
+        raise ValueError(f"records start behind {size}, where the files end")
     with nogil:
         for i in range(count):
             if entry[i] >= TOP:
                 out[i] = _IMPOSSIBLE
                 continue
             offset = <int64_t>entry[i]
-            # Mostly the next record is meant, or one that is not much further on.
+            # Mostly the next record is meant, or one a little further on.
             if at >= records or start[at] != offset:
-                at = behind(start, records, offset) - 1
+                if at + NEAR >= records or start[at + NEAR] < offset or offset < start[at]:
+                    at = guess(offset, size, records)
+                at = behind_near(start, records, at, offset) - 1
             if at >= 0 and start[at] == offset:
                 out[i] = at
                 is_named[at] = 1

@@ -74,7 +74,8 @@ def check_dali(
     if not surveys or (index is not None and what_else(index) is not None):
         return
     pairing = pairing or pairing_of(surveys, index)
-    if index is not None:
+    # An index that is as it should be is taken as it is.
+    if index is not None and (index.problems or not pairing.exact):
         found = dali_entries(index, pairing.records.size)
         if found.pairs and not found.offsets:
             _tell_no_sample(findings, index)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 from .. import _heads, _pairs
 from .._lines import sort_distinct
-from ..findings import Findings, Place, Reader, Severity
+from ..findings import READERS, Findings, Place, Reader, Severity
 from ..framing import MAGIC_BYTES
 from ..lines import DaliEntries, IndexFile, dali_entries, mxnet_entries
 from ..lookalikes import INDEX, Lookalike, looks_like
@@ -36,8 +37,13 @@ _LIST_LINE = re.compile(rb"\d+(\t-?\d[\d.eE+-]*)+\t[^\t\r\n]*[^\t\r\n\d.][^\t\r\
 _READERS: dict[Reader, str] = {"dali": "DALI", "mxnet": "ImageRecordIter", "rocal": "rocAL"}
 
 
-def check_lines(findings: Findings, index: IndexFile) -> None:
+def check_lines(findings: Findings, index: IndexFile, readers: Container[Reader] = READERS) -> None:
     r"""Find what is wrong with the lines of an index, whatever its records are.
+
+    Args:
+        findings: where findings go.
+        index: the index.
+        readers: who is to read it; what rocAL makes of the lines, `check_rocal` finds.
 
     >>> import io
     >>> from ..lines import read_index
@@ -55,10 +61,12 @@ def check_lines(findings: Findings, index: IndexFile) -> None:
     for problem in index.problems:
         _tell(findings, index, problem)
     _check_impossible(findings, index)
-    check_numbers(findings, index, "dali")
-    _check_mxnet(findings, index)
-    _check_keys(findings, index)
-    _check_offsets(findings, index)
+    if "dali" in readers:
+        check_numbers(findings, index, "dali")
+    if "mxnet" in readers:
+        _check_mxnet(findings, index)
+        _check_keys(findings, index)
+    _check_offsets(findings, index, readers)
 
 
 def what_else(index: IndexFile) -> Lookalike | None:
@@ -254,7 +262,7 @@ def _repeated_keys(index: IndexFile) -> tuple[int, list[int]]:
     return count, again
 
 
-def _check_offsets(findings: Findings, index: IndexFile) -> None:
+def _check_offsets(findings: Findings, index: IndexFile, readers: Container[Reader]) -> None:
     # Those that no file reaches are told by themselves.
     count, again = _pairs.repeated(index.offsets, _pairs.LIMIT)
     if count == 0:
@@ -273,6 +281,7 @@ def _check_offsets(findings: Findings, index: IndexFile) -> None:
         ("mxnet", "error", "an offset that comes again; ImageRecordIter ends its epoch there"),
     )
     for reader, severity, what in told:
-        findings.add_places(
-            "same-offset", severity, index.path, what, REWRITE, places, count, reader=reader
-        )
+        if reader in readers:
+            findings.add_places(
+                "same-offset", severity, index.path, what, REWRITE, places, count, reader=reader
+            )

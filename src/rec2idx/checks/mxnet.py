@@ -87,11 +87,17 @@ def _check_entries(findings: Findings, index: IndexFile, pairing: Pairing) -> No
         (
             (_pairs.BETWEEN, _pairs.DAMAGED),
             "aborts",
-            "MXIndexedRecordIO raises an error at such a key, or gives what is no whole record, and "
+            "MXIndexedRecordIO raises an error at such a key, or gives no whole record, and "
             "ImageRecordIter ends the whole process: no whole record starts there",
         ),
         (
-            (_pairs.PAST_END, _pairs.IMPOSSIBLE),
+            (_pairs.IMPOSSIBLE,),
+            "fails-at-once",
+            "MXIndexedRecordIO raises an error at such a key, and ImageRecordIter fails at once: "
+            "no file reaches there",
+        ),
+        (
+            (_pairs.PAST_END,),
             "returns-nothing",
             "MXIndexedRecordIO returns None for such a key, without an error, and ImageRecordIter "
             "fails at once: it is past the end",
@@ -122,8 +128,9 @@ def _check_entries(findings: Findings, index: IndexFile, pairing: Pairing) -> No
 def _check_unnamed(findings: Findings, index: IndexFile, pairing: Pairing) -> None:
     """Find records that ImageRecordIter reads though no entry names them."""
     count, first = _unnamed_behind(pairing)
-    # Where entries are wrong, nobody meant to leave anything out.
-    if count and pairing.fits == len(pairing):
+    # Where entries are wrong, or one stands for another, nobody meant to leave anything out.
+    left_out, _ = pairing.having(0, named=False)
+    if count and pairing.fits == len(pairing) == len(pairing.records) - left_out:
         findings.add_places(
             "does-not-leave-out",
             "warning",

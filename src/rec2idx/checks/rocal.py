@@ -45,7 +45,8 @@ def check_rocal(
     if index is not None:
         check_numbers(findings, index, "rocal")
         _check_entries(findings, index, pairing)
-        pairing = pairing.over(dali_entries(index, pairing.records.size).offsets)
+        if index.problems or not pairing.exact:
+            pairing = pairing.over(dali_entries(index, pairing.records.size).offsets)
     _check_records(findings, index, pairing)
 
 
