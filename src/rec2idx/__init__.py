@@ -27,15 +27,21 @@ from .segments import Batch
 from .select import KeepKeys
 
 if TYPE_CHECKING:
+    from .checks.check import Check, check
     from .combine import CombinedFile, CombinedSummary, combine_index
     from .contents import Ids, Info, InsightFace, Picture, Sizes, info
     from .find import RepeatedFile, SkippedFile
+    from .findings import Finding, Place
     from .fresh import ensure_index
     from .many import FileResult, ManySummary, create_indexes
     from .salvaging import SalvageSummary, salvage
 
 # Imported when they are asked for: a run over one small file takes less time than that.
 _LATER = {
+    "Check": "checks.check",
+    "check": "checks.check",
+    "Finding": "findings",
+    "Place": "findings",
     "CombinedFile": "combine",
     "CombinedSummary": "combine",
     "FileResult": "many",
@@ -57,6 +63,7 @@ _LATER = {
 
 __all__ = [
     "Batch",
+    "Check",
     "CombinedFile",
     "CombinedSummary",
     "DamagedRecordError",
@@ -64,6 +71,7 @@ __all__ = [
     "EmptyFileError",
     "FileChangedError",
     "FileResult",
+    "Finding",
     "Ids",
     "IndexCreator",
     "IndexSummary",
@@ -76,6 +84,7 @@ __all__ = [
     "NoImageError",
     "NotRecordIOError",
     "Picture",
+    "Place",
     "Progress",
     "RecordIOError",
     "RepeatedFile",
@@ -86,6 +95,7 @@ __all__ = [
     "UnsafeTargetError",
     "WorkerError",
     "__version__",
+    "check",
     "combine_index",
     "create_index",
     "create_indexes",

@@ -6,6 +6,7 @@ See `rec2idx.segments.Batch` for what a head is.
 
 from cpython cimport array
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree
+from libc.math cimport NAN
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
@@ -35,6 +36,7 @@ FLAGGED = _FLAGGED
 MULTI_PART = _MULTI_PART
 
 cdef array.array BYTES = array.array("B")
+cdef array.array FLOATS = array.array("f")
 
 cdef uint8_t* JPEG = b"\xff\xd8\xff"
 cdef uint8_t* PNG = b"\x89PNG\r\n\x1a\n"
@@ -113,6 +115,34 @@ def traits(array.array sizes not None, array.array heads not None, Py_ssize_t st
     with nogil:
         for i in range(count):
             out[i] = traits_of(size[i], head + i * stride)
+    return found
+
+
+def two_labels(array.array sizes not None, array.array heads not None, Py_ssize_t stride):
+    """Return the first two labels of each record, an array of float32, two for each.
+
+    Where a record has no such label, or its head does not reach that far, that is NaN.
+    """
+    cdef Py_ssize_t i, j, count = len(sizes)
+    if len(heads) != count * stride or stride < PAYLOAD + IR_HEADER + 8:
+        raise ValueError(f"{count} records have {len(heads)} bytes of heads")
+    cdef const uint8_t* head = heads.data.as_uchars
+    cdef const int64_t* size = <int64_t*>sizes.data.as_longlongs
+    cdef array.array found = array.clone(FLOATS, 2 * count, zero=False)
+    cdef float* out = found.data.as_floats
+    cdef uint32_t flag
+    with nogil:
+        for i in range(count):
+            out[2 * i] = out[2 * i + 1] = NAN
+            if size[i] < IR_HEADER:
+                continue
+            flag = word(head + i * stride + PAYLOAD)
+            if flag == 0:
+                memcpy(out + 2 * i, head + i * stride + PAYLOAD + 4, 4)
+                continue
+            for j in range(min(flag, <uint32_t>2)):
+                if IR_HEADER + 4 * (j + 1) <= size[i]:
+                    memcpy(out + 2 * i + j, head + i * stride + PAYLOAD + IR_HEADER + 4 * j, 4)
     return found
 
 

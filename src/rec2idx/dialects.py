@@ -20,8 +20,10 @@ MOST_LABELS = 1 << 20  # no image has more
 _TAGS = {number << 3 | 2 for number in range(1, 6)}
 
 
-def payload_of(batch: Batch, kept: int) -> str:
+def payload_of(batch: Batch, kept: int, agreed: float = 1.0) -> str:
     """Return what the payloads of a file are, by its first batch with heads of `kept` bytes.
+
+    Of the records that are looked at, the share `agreed` or more must be of that kind.
 
     Sources: MXNet ``python/mxnet/recordio.py`` for IRHeader; the Python struct ``IdQQ`` where
     people widened its label; SageMaker ``record.proto``.
@@ -32,12 +34,11 @@ def payload_of(batch: Batch, kept: int) -> str:
         (size, heads[at * stride + 8 :][: min(size, kept)])
         for at, size in enumerate(batch.sizes[:LOOK])
     ]
-    # Short records are of no kind. What is left must all agree.
+    # Short records are of no kind.
     payloads = [(size, head) for size, head in payloads if len(head) >= 4]
-    for name, fits in _DIALECTS:
-        if payloads and all(fits(size, head) for size, head in payloads):
-            return name
-    return RAW
+    counts = {name: sum(fits(size, head) for size, head in payloads) for name, fits in _DIALECTS}
+    most = max(counts, key=counts.__getitem__)  # of several, the first one
+    return most if payloads and counts[most] >= agreed * len(payloads) else RAW
 
 
 def _is_image_record_64(size: int, head: bytes) -> bool:

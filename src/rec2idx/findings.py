@@ -10,6 +10,8 @@ Severity = Literal["error", "warning", "note"]
 Reader = Literal["dali", "mxnet", "rocal"]
 
 READERS: tuple[Reader, ...] = ("dali", "mxnet", "rocal")
+# Those that a check is for if nobody says. rocAL's narrow needs would be false alarms to most.
+USUAL_READERS: tuple[Reader, ...] = ("dali", "mxnet")
 KEPT = 3  # places of each finding that are kept, the first ones
 
 
@@ -108,7 +110,9 @@ class Findings:
         *,
         reader: Reader | None = None,
     ) -> None:
-        """Add `count` equal findings, the first of them at `places`."""
+        """Add `count` equal findings, the first of them at `places`; none where that is 0."""
+        if count == 0:
+            return
         same = Finding(code, severity, path, what, advice, reader)
         self._counts[same] = self._counts.get(same, 0) + count
         kept = self._places.setdefault(same, [])
@@ -116,6 +120,13 @@ class Findings:
             if len(kept) == KEPT:
                 break
             kept.append(place)
+
+    def add_all(self, others: Findings) -> None:
+        """Add what was found elsewhere, behind what is here."""
+        for same, count in others._counts.items():
+            self._counts[same] = self._counts.get(same, 0) + count
+            kept = self._places.setdefault(same, [])
+            kept.extend(others._places[same][: KEPT - len(kept)])
 
     def all(self) -> tuple[Finding, ...]:
         """Return them in the order in which they came up."""

@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from ._lines import sort_distinct
 from .entries import Entries
+from .lookalikes import HEAD_SIZE
 from .problems import LONGEST, Problem, Problems, examine
 from .readers import DaliPairs, MXNetLines, Stop
 from .sources import Source, Stream, StrPath, opened
@@ -55,6 +56,7 @@ class IndexFile:
             numbers below 2^64, texts.
         offsets: the offset of each entry.
         problems: what is odd about its lines; nothing is where DALI and MXNet can read it.
+        head: its first bytes, to tell what it is if it is no index.
     """
 
     path: str
@@ -63,6 +65,7 @@ class IndexFile:
     keys: array[int] | list[str]
     offsets: array[int]
     problems: tuple[Problem, ...]
+    head: bytes = field(repr=False)
     _gaps: Gaps = field(repr=False)
     _dali: DaliPairs = field(repr=False)
     _mxnet: MXNetLines = field(repr=False)
@@ -225,9 +228,12 @@ class _Reader:
         self._at = 0  # position of the next byte that was not looked at
         self._kept = b""  # the bytes from there on
         self._long = False  # they are inside a line that is too long to be kept
+        self._head = b""
 
     def feed(self, piece: bytes) -> None:
         """Take some bytes more."""
+        if len(self._head) < HEAD_SIZE:
+            self._head += piece[: HEAD_SIZE - len(self._head)]
         self._kept += piece
         if self._long:
             self._go_on()
@@ -254,6 +260,7 @@ class _Reader:
             self._entries.keys,
             self._entries.offsets,
             self._problems.found(),
+            self._head,
             self._gaps,
             self._dali,
             self._mxnet,

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import _heads, _tally
-from .damage import DamagedRegion
+from .damage import DamagedRegion, region_of
+from .errors import DamagedRecordError
 from .framing import IR_HEADER_SIZE
 from .scan import scan
 from .segments import Batch
@@ -72,7 +73,7 @@ def survey(
     executor: Executor | None = None,
     seen: Callable[[Batch], None] = lambda batch: None,
 ) -> Survey:
-    """Walk through a file, past all damage.
+    """Walk through a file, past all damage; through a stream, up to the first.
 
     Args:
         source: the file.
@@ -86,9 +87,12 @@ def survey(
     """
     found = Survey(source.path)
     batches = scan(source, jobs=jobs, executor=executor, heads=KEPT, salvage=found.add_region)
-    with closing(batches):
-        for batch in batches:
-            found.add(batch)
-            seen(batch)
+    try:
+        with closing(batches):
+            for batch in batches:
+                found.add(batch)
+                seen(batch)
+    except DamagedRecordError as error:  # in a stream, or where nothing is whole
+        found.add_region(region_of(error, error.record_offset or 0, source.size))
     found.size = source.size
     return found

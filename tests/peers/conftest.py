@@ -7,5 +7,7 @@ collect_ignore = [
     "in_mxnet_lines.py",
     "in_dali.py",
     "in_dali_lines.py",
+    "in_dali_check.py",
+    "in_mxnet_check.py",
     "pin.py",
 ]

@@ -20,6 +20,10 @@ class StdoutError(Exception):
     """Standard output takes no more lines."""
 
 
+class StdoutGoneError(StdoutError):
+    """Whoever read standard output has stopped."""
+
+
 @contextlib.contextmanager
 def progress_report(kind: str, name: str, stream: TextIO | None) -> Iterator[Report | None]:
     """Give the report for `kind`, one of `arguments.PROGRESS`, while the file `name` is read.

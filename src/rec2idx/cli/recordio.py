@@ -9,7 +9,7 @@ from ..combine import CombinedSummary, combine_index
 from ..errors import KeysError
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
-from . import info, salvage
+from . import check, info, salvage
 from .arguments import Parser, add_workers
 from .messages import count, describe, say
 from .progress import progress_report
@@ -22,6 +22,7 @@ EXAMPLES = """\
 examples:
   recordio index -r data --out-dir indexes          an index for each .rec below data/
   recordio index --combine all.idx a.rec b.rec      one index over both, and how to read them
+  recordio check data/train.rec data/train.idx      what is wrong with them
 """
 
 
@@ -80,6 +81,15 @@ def parse_args() -> argparse.Namespace:
             "info",
             help="say what is in files: records, images, labels, ids, sizes",
             description="Say what is in files: records, images, labels, ids, sizes.",
+            allow_abbrev=False,
+        )
+    )
+    check.add_arguments(
+        commands.add_parser(
+            "check",
+            help="say what is wrong with files and their index, and who will fail at it",
+            description="Say what is wrong with RecordIO files and their index, and who will fail "
+            "at it. The exit status is 0 if there is no error.",
             allow_abbrev=False,
         )
     )

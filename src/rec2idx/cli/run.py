@@ -38,7 +38,7 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
         say(f"interrupted by {stop.name}; no unfinished file was left", program)
         return INTERRUPTED
     except StdoutError as error:
-        _abandon_stdout()
+        abandon_stdout()
         say(f"cannot write to standard output: {error}; -q prints nothing there", program)
         return FAILED
     except (RecordIOError, OSError) as error:
@@ -55,7 +55,7 @@ def executor(args: argparse.Namespace) -> AbstractContextManager[Executor | None
     return dask_executor(args.dask)
 
 
-def _abandon_stdout() -> None:
+def abandon_stdout() -> None:
     """Let the interpreter's last flush of standard output go nowhere instead of failing again."""
     with suppress(OSError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -8,7 +8,7 @@ import sys
 from io import FileIO
 
 from ..sources import Stream
-from .progress import StdoutError
+from .progress import StdoutError, StdoutGoneError
 
 
 def bar(args: argparse.Namespace) -> str:
@@ -25,6 +25,8 @@ def tell(text: str) -> None:
     encoding = sys.stdout.encoding
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except BrokenPipeError as error:
+        raise StdoutGoneError(error.strerror) from error
     except OSError as error:
         raise StdoutError(error.strerror) from error
 

@@ -1,0 +1,1 @@
+"""What is wrong with a record file and its index, as findings."""

@@ -1,0 +1,141 @@
+"""The payloads of a record file, read in file order, several stretches at once."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+
+from ..findings import Findings
+from ..segments import Batch
+from ..sources import LocalFile, Source
+from .images import judge
+from .magics import search, search_in_pieces
+from .spans import Records, extent
+
+# Without `full`, so many bytes of a local file are searched: whoever wrote it escapes magics or
+# does not, and a file of random payloads shows one in 17 GB, so that more would be of little use.
+SEARCHED = 16 << 20
+STRETCH = 1 << 22  # bytes that are read at once, if records are shorter
+LARGEST = 1 << 26  # bytes of a record that is read at once; a larger one is not judged
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Records that follow each other in a file, and are read at once.
+
+    Attributes:
+        first: number of the first one.
+        offsets: where each starts, an array of int64.
+        sizes: payload size of each, an array of int64.
+        stop: where the last one ends, or what is damaged behind it.
+    """
+
+    first: int
+    offsets: array[int]
+    sizes: array[int]
+    stop: int
+
+
+def stretches(batch: Batch, limit: int) -> Iterator[Stretch]:
+    """Cut a batch into stretches; of records that start at `limit` or behind it, there are none."""
+    offsets, at = batch.offsets, 0
+    count = bisect_left(offsets, limit)
+    while at < count:
+        # A record ends where the next one starts; what is damaged between them counts as its own.
+        most = offsets[at] + STRETCH
+        fit = len(batch) if batch.stop <= most else bisect_right(offsets, most, at) - 1
+        stop = min(max(fit, at + 1), count)
+        end = offsets[stop] if stop < len(batch) else batch.stop
+        yield Stretch(batch.first + at, offsets[at:stop], batch.sizes[at:stop], end)
+        at = stop
+
+
+class Payloads:
+    """Looks into the payloads of a file while its records are walked.
+
+    Args:
+        source: the file.
+        findings: gets what is found, in file order.
+        limit: where to stop: records that start there or behind are not looked into.
+        magics: whether to search for magics that are not escaped.
+        images: whether to judge the images.
+        with_empty: whether a record without an image is worth a finding.
+        jobs: stretches that are read at once.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        findings: Findings,
+        limit: int,
+        *,
+        magics: bool,
+        images: bool,
+        with_empty: bool,
+        jobs: int | None = None,
+    ) -> None:
+        self._source = source
+        self._findings = findings
+        self._limit = limit
+        self._magics = magics
+        self._images = images
+        self._with_empty = with_empty
+        self._jobs = jobs or (min(os.cpu_count() or 1, 8) if _is_local(source) else 16)
+        self._pool: ThreadPoolExecutor | None = None
+        self._under_way: deque[Future[Findings]] = deque()
+
+    def add(self, batch: Batch) -> None:
+        """Look into the records of a batch; the batches come in order."""
+        for stretch in stretches(batch, self._limit):
+            if self._jobs == 1:
+                self._findings.add_all(self._look(stretch))
+                continue
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._jobs)
+            self._under_way.append(self._pool.submit(self._look, stretch))
+            while len(self._under_way) >= 2 * self._jobs:
+                self._findings.add_all(self._under_way.popleft().result())
+
+    def __enter__(self) -> Payloads:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            while error is None and self._under_way:
+                self._findings.add_all(self._under_way.popleft().result())
+        finally:
+            if self._pool is not None:
+                self._pool.shutdown(cancel_futures=True)
+
+    def _look(self, stretch: Stretch) -> Findings:
+        found = Findings()
+        source, start = self._source, stretch.offsets[0]
+        length = stretch.stop - start
+        if length > LARGEST:  # a single record, or one before much damage
+            length = extent(source, start)
+        if length > LARGEST:
+            if self._magics:
+                search_in_pieces(found, source, stretch.first, start, STRETCH)
+            return found
+        data = source.read(start, length)
+        records = Records(source.path, data, start, stretch.first, stretch.offsets, stretch.sizes)
+        if self._magics:
+            search(found, records)
+        if self._images:
+            judge(found, records, with_empty=self._with_empty)
+        return found
+
+
+def _is_local(source: Source) -> bool:
+    return isinstance(source, LocalFile)

@@ -1,0 +1,86 @@
+"""Records as bytes: their parts and payloads. The file may have changed since it was walked."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..framing import FIRST, HEADER_SIZE, LAST, MAGIC_BYTES, MIDDLE, WHOLE, padded, split_lrec
+from ..sources import Source
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records that follow each other, and the bytes of the file that hold them.
+
+    Attributes:
+        path: the file.
+        data: its bytes from `base` on.
+        base: where the first record starts.
+        first: number of the first record.
+        offsets: where each starts in the file, an array of int64.
+        sizes: payload size of each, an array of int64.
+    """
+
+    path: str
+    data: bytes
+    base: int
+    first: int
+    offsets: array[int]
+    sizes: array[int]
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def parts(self, at: int) -> Iterator[tuple[int, int]]:
+        """Yield where in `data` the payload of each part of a record starts and ends.
+
+        Args:
+            at: which record, counted from 0.
+        """
+        start = self.offsets[at] - self.base
+        while (part := part_at(self.data[start : start + HEADER_SIZE])) is not None:
+            cflag, length = part
+            start += HEADER_SIZE
+            if start + length > len(self.data):
+                return
+            yield start, start + length
+            if cflag in (WHOLE, LAST):
+                return
+            start += padded(length)
+
+    def payload(self, at: int) -> bytes:
+        """Return the payload of a record, with the magics between its parts."""
+        return MAGIC_BYTES.join(self.data[start:stop] for start, stop in self.parts(at))
+
+
+def part_at(header: bytes) -> tuple[int, int] | None:
+    """Return (cflag, payload length) of a part's header, or None if it is none.
+
+    >>> part_at(bytes.fromhex("0a 23 d7 ce  0c 00 00 60"))
+    (3, 12)
+    """
+    if len(header) < HEADER_SIZE or header[:4] != MAGIC_BYTES:
+        return None
+    cflag, length = split_lrec(int.from_bytes(header[4:8], "little"))
+    return (cflag, length) if cflag in (WHOLE, FIRST, MIDDLE, LAST) else None
+
+
+def parts_of(source: Source, offset: int) -> Iterator[tuple[int, int]]:
+    """Yield where in a file the payload of each part of a record starts and ends."""
+    while (part := part_at(source.read(offset, HEADER_SIZE))) is not None:
+        cflag, length = part
+        start = offset + HEADER_SIZE
+        yield start, start + length
+        if cflag in (WHOLE, LAST):
+            return
+        offset = start + padded(length)
+
+
+def extent(source: Source, offset: int) -> int:
+    """Return bytes from the start of a record to the end of its padding."""
+    stop = offset
+    for start, end in parts_of(source, offset):
+        stop = start + padded(end - start)
+    return stop - offset
