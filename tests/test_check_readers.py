@@ -146,6 +146,9 @@ THREE = b"".join(part(0, image(n, n, bytes(12))) for n in (7, 8, 9))
         ((A, B), [0, 44, 88, 220], [("wrong-file", "error", 1)]),
         ((A, B), [0, 44, 88, 176, 220], []),
         ((A, ONE), [132], [("file-before", "note", 1)]),
+        ((A, B), [0, 44, 88, 220, 264], []),
+        ((A, B), [0, 44, 88, 220, 220], [("same-offset", "note", 1)]),
+        ((A, B, THREE), [0, 264, 264, 308], [("same-offset", "note", 1)]),
     ],
 )
 def test_dali_and_several_files(tmp_path, files, offsets, expected):
