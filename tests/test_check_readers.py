@@ -3,20 +3,25 @@
 `tests/peers/test_check_readers.py` has the real ones do it.
 """
 
+import re
 import struct
 from array import array
+from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from damage import cut_tail, zero_block
 from findings_of import TOP, at, for_reader, in_lines, in_pair, index_of, told
 from reference import MAGIC, part, record
 from samples import FACE, SIX, SIX_INDEX, THREE_INDEX, A, B, image, labelled
 
+import rec2idx.checks
 from rec2idx.checks.dali import check_dali
 from rec2idx.checks.mxnet import check_mxnet
 from rec2idx.checks.rocal import LARGEST, check_rocal
 from rec2idx.findings import Findings
 from rec2idx.lines import read_index
+from rec2idx.problems import MEANINGS
 from rec2idx.survey import Survey
 
 FACES = list(range(0, 320, 40))
@@ -310,3 +315,15 @@ def test_rocal_and_files(tmp_path):
 def test_a_file_that_grew_is_no_matter_to_rocal(tmp_path):
     """What is not in the index is not read."""
     assert for_reader("rocal", tmp_path, THREE_INDEX, SIX) == ()
+
+
+def test_the_page_has_every_code():
+    """All words that look like codes in these modules, and all codes of odd lines."""
+    page = (ROOT / "docs/check.md").read_text()
+    listed = set(re.findall(r"`([a-z0-9-]+)`(?=[^|]*\|)", page))
+    folder = Path(rec2idx.checks.__file__).parent
+    for name in ("lines", "pair", "dali", "mxnet", "rocal"):
+        text = (folder / f"{name}.py").read_text()
+        codes = set(re.findall(r'"([a-z]+(?:-[a-z0-9]+)+)"', text)) | {"empty", "bom", "aborts"}
+        assert codes <= listed, name
+    assert set(MEANINGS) <= listed
