@@ -75,7 +75,7 @@ def what_else(index: IndexFile) -> Lookalike | None:
         return None
     if index.head.startswith(MAGIC_BYTES):
         return _RECORDS
-    # With numbers for labels, a list may look like an index with a third column; labels do not rise.
+    # A list with numbers for labels may look like an index with a third column, but for their order.
     has_starts = len(index.offsets) > 1 and _heads.rises(index.offsets)
     if _LIST_LINE.match(index.head) and not has_starts:
         return _LIST
