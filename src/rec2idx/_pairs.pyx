@@ -59,7 +59,8 @@ def same(array.array one not None, array.array other not None):
     cdef Py_ssize_t count = len(one)
     if count != len(other):
         return False
-    return memcmp(one.data.as_voidptr, other.data.as_voidptr, 8 * count) == 0
+    # Empty arrays have no bytes to point at.
+    return count == 0 or memcmp(one.data.as_voidptr, other.data.as_voidptr, 8 * count) == 0
 
 
 def shifted(array.array starts not None, int64_t by):
