@@ -93,6 +93,6 @@ def survey(
                 found.add(batch)
                 seen(batch)
     except DamagedRecordError as error:  # in a stream, or where nothing is whole
-        found.add_region(region_of(error, error.record_offset or 0, source.size))
+        found.add_region(region_of(error, error.record_offset or 0, source.size, len(found)))
     found.size = source.size
     return found
