@@ -103,6 +103,9 @@ class Rewriter:
                 places[start:after] = array("q", [at + moved for at in offsets[start:after]])
             if number:
                 self._write(span)
+            elif len(span) > LOCAL_BLOCK:  # its parts may be so many that they take much memory
+                at = offsets[start]
+                self._append_long(LongRecord(self._source, at, at + len(span), self._block))
             else:
                 self._append_anew(bytes(span), batch.sizes[start])
             start = after

@@ -5,18 +5,19 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ._walk import format_lines
-from .damage import AGAIN, Damage, DamagedRegion
+from .damage import Damage, DamagedRegion
 from .errors import DamagedRecordError, EmptyFileError
 from .progress import Progress, Report
 from .rewrite import Rewriter
 from .safety import require_free, require_index_beside
 from .scan import scan
+from .segments import Batch
 from .sinks import Sink, new_file, new_pair
 from .sources import LocalFile, Source, Stream, StrPath, opened
 
@@ -100,37 +101,25 @@ def salvage(
     began = time.perf_counter()
     path = os.fsdecode(target)
     index_path = None if index is None else os.fsdecode(index)
-    with opened(record) as source:
-        if isinstance(source, Stream):
-            what = "to go on behind damage, a file must be readable at any place; this one is not"
-            raise OSError(errno.EINVAL, what, source.path)
+    damage = Damage(damaged or _ignore)
+    with _opened(record) as source:
         require_free(source, path)
         if index_path is not None:
             require_index_beside(source, path, index_path)
-        damage = Damage(damaged or _ignore)
-        with _sinks(path, index_path) as (sink, lines):
-            rewriter = Rewriter(source, sink)
-            records = 0
+        if jobs is None and executor is None and isinstance(source, LocalFile):
+            jobs = 1  # copying takes longer than walking, and others would be in its way
+        scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
+        with _sinks(path, index_path) as (sink, lines), closing(scanned) as batches:
 
-            def report(stop: int) -> None:
+            def report(records: int, stop: int) -> None:
                 if progress is not None:
                     seconds = time.perf_counter() - began
                     progress(Progress(records, stop, source.size, seconds))
 
-            report(0)
-            if jobs is None and executor is None and isinstance(source, LocalFile):
-                jobs = 1  # copying takes longer than walking, and others would be in its way
-            scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
-            with closing(scanned) as batches:
-                for batch in batches:
-                    places = rewriter.append(batch)
-                    if lines is not None:
-                        lines.write(format_lines(places, records))
-                    records += len(batch)
-                    report(batch.stop)
+            rewriter = Rewriter(source, sink)
+            records = _copy(batches, rewriter, lines, report)
             if records == 0:
                 raise _nothing_in(source)
-            rewriter.flush()
             require_free(source, path)  # another program may have been faster
     return SalvageSummary(
         records,
@@ -143,6 +132,34 @@ def salvage(
         path,
         index_path,
     )
+
+
+def _copy(
+    batches: Iterable[Batch],
+    rewriter: Rewriter,
+    lines: Sink | None,
+    report: Callable[[int, int], None],
+) -> int:
+    """Append all records, and to `lines` the index; return how many there are."""
+    records = 0
+    report(0, 0)
+    for batch in batches:
+        places = rewriter.append(batch)
+        if lines is not None:
+            lines.write(format_lines(places, records))
+        records += len(batch)
+        report(records, batch.stop)
+    rewriter.flush()
+    return records
+
+
+@contextmanager
+def _opened(record: StrPath | Source) -> Iterator[Source]:
+    with opened(record) as source:
+        if isinstance(source, Stream):
+            what = "to go on behind damage, a file must be readable at any place; this one is not"
+            raise OSError(errno.EINVAL, what, source.path)
+        yield source
 
 
 @contextmanager
@@ -166,4 +183,6 @@ def _nothing_in(source: Source) -> Exception:
             path=source.path,
             advice="check whether it was written or copied to the end",
         )
-    return DamagedRecordError("no record in it is whole", path=source.path, advice=AGAIN)
+    return DamagedRecordError(
+        "no record in it is whole", path=source.path, advice="copy or download it again"
+    )

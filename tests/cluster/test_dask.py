@@ -77,6 +77,17 @@ def test_damage_is_told_as_without_a_cluster(cluster, tmp_path):
     assert (together.returncode, together.stderr) == (1, alone.stderr)
 
 
+def test_salvage(cluster, tmp_path):
+    """The workers walk; what is whole is copied here."""
+    old, new = tmp_path / "a.rec", tmp_path / "b.rec"
+    data = some_records(3000)
+    old.write_bytes(data + b"\n\n")
+    done = run(RECORDIO, "salvage", old, new, "--dask", cluster.address)
+    assert done.returncode == 3, done.stderr
+    assert new.read_bytes() == b"".join(record(payload) for _, payload in read(data)[0])
+    assert cluster.tasks() >= 1
+
+
 def test_the_files_of_a_run_go_to_the_workers(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [f"{number:02}" for number in range(30)]

@@ -44,10 +44,12 @@ def test_a_server_that_gives_whole_files_only(own: OwnServer, tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("block", ["REMOTE_BLOCK", "LOCAL_BLOCK"])
 def test_records_that_are_larger_than_what_is_read_at_once(
-    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: str
 ):
-    monkeypatch.setattr(rewrite, "REMOTE_BLOCK", 10_000)
+    """Or larger than what is laid out anew in one piece."""
+    monkeypatch.setattr(rewrite, block, 10_000)
     data = b"".join(part(0, bytes([number]) * 50_001) for number in range(10))
     odd = data[:-1] + b"x" + part(0, b"last")
     salvage(s3.put("large", "a.rec", odd), tmp_path / "b.rec")
