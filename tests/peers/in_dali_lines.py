@@ -1,4 +1,4 @@
-"""Runs in the DALI environment: JSON of [record, index] pairs on stdin, of results on stdout.
+"""Runs in the DALI environment: JSON of [record, index] pairs on stdin, a result a line on stdout.
 
 A result is [number of samples, labels of those up to the first that fails], or what DALI said as it
 refused the index.
@@ -28,10 +28,11 @@ def read(record: str, index: str) -> list | str:
     try:
         for _ in range(count):
             found.append(float(pipeline.run()[0].at(0)[0]))
-    except RuntimeError:
+    except (RuntimeError, ValueError, MemoryError):  # as it meets one thing or another there
         pass
     return [count, found]
 
 
 if __name__ == "__main__":
-    json.dump([read(*paths) for paths in json.load(sys.stdin)], sys.stdout)
+    for paths in json.load(sys.stdin):
+        print(json.dumps(read(*paths)), flush=True)  # the next index may be the end of this process

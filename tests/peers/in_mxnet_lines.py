@@ -1,4 +1,4 @@
-"""Runs in the MXNet environment: JSON of [record, index] pairs on stdin, of results on stdout.
+"""Runs in the MXNet environment: JSON of [record, index] pairs on stdin, a result a line on stdout.
 
 A result is, for keys of type int and of type str, [keys, pairs of key and offset] or the exception.
 """
@@ -19,5 +19,5 @@ def read(record: str, index: str, key_type: type) -> list | str:
 
 
 if __name__ == "__main__":
-    tasks = json.load(sys.stdin)
-    json.dump([[read(*task, kind) for kind in (int, str)] for task in tasks], sys.stdout)
+    for task in json.load(sys.stdin):
+        print(json.dumps([read(*task, kind) for kind in (int, str)]))

@@ -105,8 +105,11 @@ SHAPE = "data_shape=..., batch_size=..."
 
 
 @pytest.mark.parametrize("character", [";", "#", "?"])
-def test_mxnet_cannot_be_told_every_path(folder: Path, character: str) -> None:
+def test_mxnet_cannot_be_told_every_path(
+    folder: Path, character: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Why no call is printed for these: MXNet aborts, or gives the samples of other files only."""
+    monkeypatch.chdir(folder)  # behind a #, it takes what follows for a file to write
     name = f"x{character}y.rec"
     (folder / "c.rec").rename(folder / name)
     printed, said = combine(folder, "a.rec", name)

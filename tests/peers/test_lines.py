@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 from pathlib import Path
 
@@ -116,6 +117,10 @@ CASES.update({f"random-{seed:02}": random_text(seed) for seed in range(60)})
 
 
 def run(environment: Path, script: str, tasks: list) -> list:
+    """Return the result of each task; None for one that was the end of the process.
+
+    DALI reads behind the end of the file where an index says so, and mostly gets away with it.
+    """
     require(environment)
     done = subprocess.run(
         [environment / "bin/python", "-W", "ignore", Path(__file__).with_name(script)],
@@ -125,8 +130,12 @@ def run(environment: Path, script: str, tasks: list) -> list:
         timeout=600,
         env={**os.environ, "PYTHONUTF8": "1"},
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    if done.returncode == -signal.SIGSEGV and len(results) < len(tasks):
+        rest = tasks[len(results) + 1 :]
+        return [*results, None, *(run(environment, script, rest) if rest else [])]
+    assert (done.returncode, len(results)) == (0, len(tasks)), done.stderr
+    return results
 
 
 class Peers:
@@ -156,6 +165,9 @@ def test_dali(peers: Peers, name: str) -> None:
     """As many samples, the very same ones up to where one fails; or the same refusal."""
     expected = dali_entries(read_index(peers.path(name)), SIZE)
     found = peers.dali[name]
+    if found is None:
+        assert not all(offset in STARTS for offset in expected.offsets)
+        return
     if isinstance(found, str):
         alone_past_the_end = "Invalid seek" in found and expected.offsets[0] > SIZE
         assert alone_past_the_end or str(expected.failure) in found
