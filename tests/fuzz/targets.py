@@ -12,7 +12,7 @@ _MODULES = {
     "walks": ("records", "shrunk", "feed", "find_start"),
     "columns": ("heads", "tally", "misfits"),
     "lines": ("formats",),
-    "files": ("scans", "infos", "reads"),
+    "files": ("scans", "streams", "infos", "reads"),
     "images": ("images",),
 }
 NAMES = [name for names in _MODULES.values() for name in names]
