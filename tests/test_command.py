@@ -115,6 +115,13 @@ def fails(done: subprocess.CompletedProcess[str], message: str) -> bool:
     return done.returncode == 1
 
 
+def test_options_between_the_paths(run, tmp_path):
+    (tmp_path / "a.rec").write_bytes(SIX)
+    done = run("a.rec", "-q", "b.idx")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "b.idx").read_bytes() == SIX_INDEX
+
+
 def test_damage_is_one_line(six, run):
     six.write_bytes(cut_tail(SIX, 250))
     assert fails(

@@ -230,7 +230,7 @@ class _Runner(Generic[T]):
 
     def items(self) -> Iterator[T]:
         """Yield what the generator yields."""
-        while (item := self._queue.get()) is not None:
+        while (item := self._take()) is not None:
             if isinstance(item, BaseException):
                 raise item
             yield from item
@@ -238,6 +238,12 @@ class _Runner(Generic[T]):
     def stop(self) -> None:
         """Let the generator end; what it still yields is lost."""
         self._stopped = True
+
+    def _take(self) -> list[T] | BaseException | None:
+        # A signal that comes just before a wait is not noticed until the wait ends.
+        while True:
+            with suppress(queue.Empty):
+                return self._queue.get(timeout=PATIENCE)
 
     def _put(self, item: list[T] | BaseException | None) -> None:
         while not self._stopped:

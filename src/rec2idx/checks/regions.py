@@ -45,7 +45,7 @@ def check_regions(findings: Findings, survey: Survey, readers: tuple[Reader, ...
             _MEANING[region.reason],
             _advice(region, survey),
             place=Place(
-                record=region.record,
+                record=region.record - (region.reason == "cut-padding"),  # which is whole
                 offset=region.start,
                 detail=_detail(region),
             ),

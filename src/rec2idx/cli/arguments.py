@@ -63,7 +63,8 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument("--version", action="version", version=f"rec2idx {__version__}")
-    args = parser.parse_args(argv)
+    # Options may stand between the two paths.
+    args = parser.parse_intermixed_args(argv)
     if args.record == "-" and args.index is None:
         parser.error("where RECORD is standard input, INDEX must be given")
     if args.record == "-" and args.salvage:
