@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from .._version import __version__
-from ..combine import CombinedSummary, combine_index
-from ..find import FoundFiles, find_records
-from ..many import ManySummary, create_indexes
 from .arguments import Parser, add_workers
 from .check import add_arguments as add_check
 from .info import add_arguments as add_info
@@ -17,6 +15,11 @@ from .regions import lost, region_teller
 from .run import DONE, FAILED, SALVAGED, executor, run
 from .selection import add_selection, left_out, say_other_ids
 from .standard import bar, tell
+
+if TYPE_CHECKING:
+    from ..combine import CombinedSummary
+    from ..find import FoundFiles
+    from ..many import ManySummary
 
 EXAMPLES = """\
 examples:
@@ -100,7 +103,12 @@ def _index(args: argparse.Namespace) -> int:
     return _separately(args) if args.combine is None else _combined(args)
 
 
+# What each command does is imported where it is done: that takes longer than most files to check.
+
+
 def _separately(args: argparse.Namespace) -> int:
+    from ..many import create_indexes
+
     with executor(args) as workers, progress_report(bar(args), "recordio", None) as report:
         done = create_indexes(
             args.records,
@@ -131,6 +139,9 @@ def _separately(args: argparse.Namespace) -> int:
 
 
 def _combined(args: argparse.Namespace) -> int:
+    from ..combine import combine_index
+    from ..find import find_records
+
     paths = args.records
     if args.recursive:
         found = find_records(paths, recursive=True)
@@ -171,6 +182,8 @@ def _say_passed_over(found: ManySummary | FoundFiles) -> None:
 
 
 def _amounts(done: ManySummary | CombinedSummary) -> str:
+    from ..combine import CombinedSummary
+
     text = f"{count(done.records, 'record')}, {count(done.bytes, 'byte')}, {done.seconds:.3g} s"
     damage = lost(done.damaged, done.damaged_bytes)
     if isinstance(done, CombinedSummary):
