@@ -41,6 +41,7 @@ sanitize: .envs/sanitize/installed
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py \
 		tests/test_scan.py tests/test_streams.py tests/test_select.py tests/test_info.py \
+		tests/test_check_pair.py tests/test_check_lines.py tests/test_check_readers.py \
 		tests/test_lines.py tests/test_lines_kernel.py tests/test_spans.py
 
 .envs/sanitize/installed: .venv/installed

@@ -212,6 +212,14 @@ def test_what_is_no_index(tmp_path, name):
     assert found.what == f"this is no index but {name}"
 
 
+def test_a_list_and_an_index_with_names(tmp_path):
+    """Both have numbers, numbers, names; labels do not rise, and offsets do."""
+    [found] = in_lines(tmp_path, b"0\t1\ta.jpg\n1\t0\tb.jpg\n")
+    assert found.code == "not-an-index"
+    found, *_ = in_lines(tmp_path, b"0\t0\ta.jpg\n1\t44\tb.jpg\n")
+    assert told((found,)) == [("third-column", "warning", 2)]
+
+
 @given(texts)
 def test_any_text(text):
     """Whatever an index says, it is told with codes that are known, and in words."""

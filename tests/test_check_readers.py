@@ -3,20 +3,25 @@
 `tests/peers/test_check_readers.py` has the real ones do it.
 """
 
+import re
 import struct
 from array import array
+from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from damage import cut_tail, insert_bytes, zero_block
 from findings_of import TOP, at, for_reader, in_lines, in_pair, index_of, told
 from reference import MAGIC, part, record
 from samples import FACE, SIX, SIX_INDEX, THREE_INDEX, A, B, image, labelled
 
+import rec2idx.checks
 from rec2idx.checks.dali import check_dali
 from rec2idx.checks.mxnet import check_mxnet
 from rec2idx.checks.rocal import LARGEST, check_rocal
 from rec2idx.findings import Findings
 from rec2idx.lines import read_index
+from rec2idx.problems import MEANINGS
 from rec2idx.survey import Survey
 
 FACES = list(range(0, 320, 40))
@@ -146,6 +151,9 @@ THREE = b"".join(part(0, image(n, n, bytes(12))) for n in (7, 8, 9))
         ((A, B), [0, 44, 88, 220], [("wrong-file", "error", 1)]),
         ((A, B), [0, 44, 88, 176, 220], []),
         ((A, ONE), [132], [("file-before", "note", 1)]),
+        ((A, B), [0, 44, 88, 220, 264], []),
+        ((A, B), [0, 44, 88, 220, 220], [("same-offset", "note", 1)]),
+        ((A, B, THREE), [0, 264, 264, 308], [("same-offset", "note", 1)]),
     ],
 )
 def test_dali_and_several_files(tmp_path, files, offsets, expected):
@@ -308,3 +316,15 @@ def test_rocal_and_files(tmp_path):
 def test_a_file_that_grew_is_no_matter_to_rocal(tmp_path):
     """What is not in the index is not read."""
     assert for_reader("rocal", tmp_path, THREE_INDEX, SIX) == ()
+
+
+def test_the_page_has_every_code():
+    """All words that look like codes in these modules, and all codes of odd lines."""
+    page = (ROOT / "docs/check.md").read_text()
+    listed = set(re.findall(r"`([a-z0-9-]+)`(?=[^|]*\|)", page))
+    folder = Path(rec2idx.checks.__file__).parent
+    for name in ("lines", "pair", "dali", "mxnet", "rocal"):
+        text = (folder / f"{name}.py").read_text()
+        codes = set(re.findall(r'"([a-z]+(?:-[a-z0-9]+)+)"', text)) | {"empty", "bom", "aborts"}
+        assert codes <= listed, name
+    assert set(MEANINGS) <= listed

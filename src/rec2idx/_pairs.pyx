@@ -9,7 +9,7 @@ from cpython cimport array
 from cpython.mem cimport PyMem_RawCalloc, PyMem_RawFree, PyMem_RawMalloc
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 import array
 
@@ -59,7 +59,8 @@ def same(array.array one not None, array.array other not None):
     cdef Py_ssize_t count = len(one)
     if count != len(other):
         return False
-    return memcmp(one.data.as_voidptr, other.data.as_voidptr, 8 * count) == 0
+    # Empty arrays have no bytes to point at.
+    return count == 0 or memcmp(one.data.as_voidptr, other.data.as_voidptr, 8 * count) == 0
 
 
 def shifted(array.array starts not None, int64_t by):
@@ -148,7 +149,7 @@ def match(array.array entries not None, array.array starts not None, int64_t siz
         raise ValueError(f"{len(regions)} regions have {len(stops)} stops")
     cdef Py_ssize_t i, at = 0, count = len(entries), records = len(starts), spans = len(regions)
     cdef array.array found = array.clone(INT64, count, zero=False)
-    cdef array.array named = array.clone(BYTES, records, zero=True)
+    cdef array.array named = array.clone(BYTES, records, zero=False)
     cdef const uint64_t* entry = <uint64_t*>entries.data.as_ulonglongs
     cdef const int64_t* start = <int64_t*>starts.data.as_longlongs
     cdef const int64_t* region = <int64_t*>regions.data.as_longlongs
@@ -159,6 +160,8 @@ def match(array.array entries not None, array.array starts not None, int64_t siz
     if size < 0 or (records and not 0 <= start[records - 1] <= size):
         raise ValueError(f"records start behind {size}, where the files end")
     with nogil:
+        if records:
+            memset(is_named, 0, records)
         for i in range(count):
             if entry[i] >= TOP:
                 out[i] = _IMPOSSIBLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from .. import _pairs, _tally
 from ..findings import Findings, Severity
@@ -74,16 +75,21 @@ def check_dali(
     if not surveys or (index is not None and what_else(index) is not None):
         return
     pairing = pairing or pairing_of(surveys, index)
+    read: Sequence[int] = pairing.entries  # offsets in order, as DALI reads them
     # An index that is as it should be is taken as it is.
     if index is not None and (index.problems or not pairing.exact):
         found = dali_entries(index, pairing.records.size)
+        if found.pairs > len(found.offsets):  # some came twice, or were at the end
+            read = sorted(index.offsets[: found.pairs])
+        else:
+            read = found.offsets
         if found.pairs and not found.offsets:
             _tell_no_sample(findings, index)
         pairing = pairing.over(found.offsets)
         _check_samples(findings, index, pairing)
     _check_records(findings, index, pairing)
     if len(surveys) > 1 and len(pairing):
-        _check_files(findings, pairing, index)
+        _check_files(findings, pairing, index, read)
 
 
 def _tell_no_sample(findings: Findings, index: IndexFile) -> None:
@@ -151,11 +157,13 @@ def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing
         )
 
 
-def _check_files(findings: Findings, pairing: Pairing, index: IndexFile | None) -> None:
+def _check_files(
+    findings: Findings, pairing: Pairing, index: IndexFile | None, read: Sequence[int]
+) -> None:
     """Find samples that DALI looks for in another file than theirs."""
     records = pairing.records
     path = records.surveys[0].path if index is None else index.path
-    past, at_end = _misplaced(pairing)
+    past, at_end = _misplaced(read, records.bases[1:])
     on_s3 = any(survey.path.startswith("s3://") for survey in records.surveys)
     told: tuple[tuple[list[int], str, Severity, str], ...] = (
         (
@@ -173,41 +181,47 @@ def _check_files(findings: Findings, pairing: Pairing, index: IndexFile | None) 
             "the files are on S3, and else gives that file as its source",
         ),
     )
-    for samples, code, severity, what in told:
-        if not samples:
+    for offsets, code, severity, what in told:
+        if not offsets:
             continue
-        found = [pairing.record_of(sample) for sample in samples[: _pairs.FEW]]
+        found = [_pairs.place_of(records.starts, offset) for offset in offsets[: _pairs.FEW]]
         findings.add_places(
             code,
             severity,
             path,
             what,
             "leave files out that have no entry, and put a file with several entries last",
-            record_places(pairing, [record for record in found if record is not None], index),
-            len(samples),
+            record_places(pairing, [record for record in found if record >= 0], index),
+            len(offsets),
             reader="dali",
         )
 
 
-def _misplaced(pairing: Pairing) -> tuple[list[int], list[int]]:
+def _misplaced(offsets: Sequence[int], ends: list[int]) -> tuple[list[int], list[int]]:
     """Return the samples for which DALI goes to a file before theirs: past its end, and to its end.
 
-    It counts the files up by one at most for each entry, and not at all for the last one.
+    It counts the files up by one at most for each entry, and not at all for the last one; also for
+    entries that give no sample.
+
+    Args:
+        offsets: the entries, in order.
+        ends: where each file ends.
     """
-    offsets, ends = pairing.entries, pairing.records.bases[1:]
     past: list[int] = []
-    at_end: list[int] = []
+    to_end: list[int] = []
     last = len(offsets) - 1
-    file = sample = 0
+    file = entry = 0
     while file < len(ends) - 1:
-        sample = bisect_left(offsets, ends[file], sample)
-        if sample > last:
+        entry = bisect_left(offsets, ends[file], entry)
+        if entry > last:
             break
-        if sample < last:
+        if entry < last:
             file += 1
-        if offsets[sample] >= ends[file] and file < len(ends) - 1:
-            (past if offsets[sample] > ends[file] else at_end).append(sample)
-        if sample == last:
+        offset = offsets[entry]
+        is_sample = offset < (offsets[entry + 1] if entry < last else ends[-1])
+        if is_sample and offset >= ends[file] and file < len(ends) - 1:
+            (past if offset > ends[file] else to_end).append(offset)
+        if entry == last:
             break
-        sample += 1
-    return past, at_end
+        entry += 1
+    return past, to_end

@@ -75,7 +75,9 @@ def what_else(index: IndexFile) -> Lookalike | None:
         return None
     if index.head.startswith(MAGIC_BYTES):
         return _RECORDS
-    if _LIST_LINE.match(index.head):
+    # A list with numbers for labels looks like an index with a third column, but for their order.
+    has_starts = len(index.offsets) > 1 and _heads.rises(index.offsets)
+    if _LIST_LINE.match(index.head) and not has_starts:
         return _LIST
     if _is_of_tfrecord(index):
         return _TFRECORD_INDEX

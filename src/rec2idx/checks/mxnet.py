@@ -202,7 +202,7 @@ def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing
 
 
 def _check_ids(findings: Findings, path: str, pairing: Pairing) -> None:
-    count, again = _pairs.repeated(pairing.records.ids)
+    count, again = pairing.records.repeated_ids
     if count and not pairing.having(_tally.NO_HEADER)[0]:
         findings.add_places(
             "same-ids",

@@ -206,10 +206,10 @@ class _Pair:
 
     def check_keys(self) -> None:
         """Find keys that are not what people look records up by."""
-        keys, ids = self.index.keys, self.records.ids
+        keys = self.index.keys
         if isinstance(keys, list) or not self.pairing.fits or self._ids_are(keys):
             return
-        if self.pairing.having(_tally.NO_HEADER)[0] or _pairs.repeated(ids)[0]:
+        if self.pairing.having(_tally.NO_HEADER)[0] or self.records.repeated_ids[0]:
             return  # no record could be looked up by its id
         running = _pairs.runs_on(keys)
         self.findings.add(

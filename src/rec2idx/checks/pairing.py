@@ -68,6 +68,11 @@ class Records:
         return found
 
     @cached_property
+    def repeated_ids(self) -> tuple[int, list[int]]:
+        """How many records have the id of one before them, and some of these records."""
+        return _pairs.repeated(self.ids)
+
+    @cached_property
     def regions(self) -> tuple[array[int], array[int]]:
         """Where the damaged regions start, and where they stop."""
         starts, stops = array("q"), array("q")

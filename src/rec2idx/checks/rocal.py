@@ -178,7 +178,7 @@ def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing
 
 
 def _check_ids(findings: Findings, path: str, index: IndexFile | None, pairing: Pairing) -> None:
-    count, again = _pairs.repeated(pairing.records.ids)
+    count, again = pairing.records.repeated_ids
     if count:
         findings.add_places(
             "same-ids",
