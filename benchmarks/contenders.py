@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 VENV_PYTHON = ROOT / ".venv/bin/python"
 OURS = ROOT / ".venv/bin/rec2idx"
+RECORDIO = ROOT / ".venv/bin/recordio"
 MXNET_PYTHON = ROOT / ".envs/mxnet/bin/python"
 DALI_TOOL = ROOT / ".envs/dali_rec2idx.py"
 REMOTE_PYTHON = ROOT / ".envs/remote/bin/python"
