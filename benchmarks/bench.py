@@ -14,7 +14,9 @@ from typing import Any
 from .cold import cold, possible
 from .contenders import (
     CONTENDERS,
+    MXNET_PYTHON,
     OURS,
+    RECORDIO,
     REMOTE_PYTHON,
     ROOT,
     VENV_PYTHON,
@@ -50,6 +52,36 @@ def whole_processes(record: Path, folder: Path, rounds: int) -> Figures:
                 figures[name]["peak"].append(done.peak)
             require_same(record, folder / "original.idx", folder / f"{name}.idx")
     return figures
+
+
+def looks(record: Path, folder: Path, rounds: int) -> Figures:
+    """Index a file, say what is in it, and check it and its index, in turn."""
+    index = folder / "ours.idx"
+    commands: dict[str, Command] = {
+        "ours": [*CONTENDERS["ours"], record, index],
+        "info": [RECORDIO, "info", record],
+        "check": [RECORDIO, "check", record, index],
+    }
+    figures: Figures = {name: {"seconds": [], "peak": []} for name in commands}
+    for number in range(rounds + 1):
+        for name, command in commands.items():
+            done = run(command)
+            if number > 0:
+                figures[name]["seconds"].append(done.seconds)
+                figures[name]["peak"].append(done.peak)
+    return figures
+
+
+def indexes(record: Path, folder: Path) -> Figures:
+    """Load an index with MXNet, and read and check it, each several times in a process."""
+    index = folder / "ours.idx"
+    run([*CONTENDERS["ours"], record, index])
+    mxnet: Command = [MXNET_PYTHON, Path(__file__).parent / "index_mxnet.py", record, index]
+    ours: Command = [VENV_PYTHON, "-m", "benchmarks.index_ours", index]
+    return {
+        "mxnet": json.loads(output([*mxnet, str(REPEATS)])),
+        "ours": json.loads(output([*ours, str(REPEATS)])),
+    }
 
 
 def kernels(record: Path, floor: Path, rounds: int) -> Figures:
@@ -138,7 +170,9 @@ def measure(scale: float, rounds: int, with_cold: bool) -> Figures:
                 "threads": threads(record),
                 "salvage": salvage(shape, scale),
                 "copies": copies(record, folder, rounds),
+                "looks": looks(record, folder, rounds),
             }
+        figures["index"] = indexes(SHAPES[0].path(scale), folder)
         figures["start-up"] = start_up(folder)
         print("files behind servers ...", file=sys.stderr, flush=True)
         figures.update(storage(scale))

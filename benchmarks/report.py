@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from .report_format import NAMES, spread, target
+from .report_looks import looks
 from .report_storage import cold, s3, slow
 
 # What is to be reached, at scale 1 and with a warm page cache.
@@ -32,7 +33,10 @@ Figures = dict[str, Any]
 
 def text_of(figures: Figures) -> str:
     """Return the report, made of lines."""
-    parts = (_heading, _processes, _kernels, _threads, _salvage, _copies, _start_up, slow, s3, cold)
+    parts = (
+        *(_heading, _processes, _kernels, _threads, _salvage, _copies, looks),
+        *(_start_up, slow, s3, cold),
+    )
     return "\n".join(chain.from_iterable(part(figures) for part in parts)) + "\n"
 
 

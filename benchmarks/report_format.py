@@ -9,6 +9,8 @@ NAMES = {
     "plain": "plain Python over mmap",
     "one": "rec2idx -j 1",
     "ours": "rec2idx",
+    "info": "recordio info",
+    "check": "recordio check",
     "blocks": "C loop, blocks",
     "headers": "C loop, headers",
 }

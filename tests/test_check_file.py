@@ -3,15 +3,18 @@
 import gzip
 import io
 import json
+import re
 import struct
+from pathlib import Path
 
 import pytest
 from checking import checked, placed, the, told
+from conftest import ROOT
 from damage import cut_tail, flip_byte, insert_bytes, set_lrec
 from reference import MAGIC, part, record
 from samples import FACE, SIX, SIX_INDEX, A, B, image, labelled
 
-import rec2idx
+import rec2idx.checks
 from rec2idx import findings as words
 
 # Case C14: the last image has 10 bytes, so that two bytes of padding end the file
@@ -349,6 +352,16 @@ def test_what_progress_raises_ends_the_run(tmp_path):
 
     with pytest.raises(KeyError, match="enough"):
         checked(tmp_path, SIX, progress=stop)
+
+
+def test_the_page_has_every_code():
+    """All words that look like codes where record files are checked."""
+    page = (ROOT / "docs/check.md").read_text()
+    folder = Path(rec2idx.checks.__file__).parent
+    for name in ("regions", "magics", "images", "labels", "insightface", "file"):
+        codes = set(re.findall(r'"([a-z]+(?:-[a-z0-9]+)+)"', (folder / f"{name}.py").read_text()))
+        assert codes
+        assert [code for code in codes if f"`{code}`" not in page] == []
 
 
 def test_images_are_counted(tmp_path):

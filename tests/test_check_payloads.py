@@ -153,6 +153,7 @@ def test_a_stream_is_not_searched(tmp_path):
 def test_in_stretches_of_any_length(tmp_path, monkeypatch, jobs):
     data = unescaped(*(b"abcd" + HEAD * (n % 3 == 0) for n in range(200))) + C22_FILE
     expected = checked(tmp_path, data, full=True).findings
+    monkeypatch.setattr(payloads, "SEARCHED", 0)  # so that there are threads
     for length in (1, 60, 200, 5000):
         monkeypatch.setattr(payloads, "STRETCH", length)
         assert checked(tmp_path, data, full=True, jobs=jobs).findings == expected

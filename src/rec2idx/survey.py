@@ -51,12 +51,14 @@ class Survey:
     def __len__(self) -> int:
         return len(self.offsets)
 
-    def add(self, batch: Batch) -> None:
-        """Add the records of a batch with heads of `KEPT` bytes."""
+    def add(self, batch: Batch) -> array[int]:
+        """Add the records of a batch with heads of `KEPT` bytes; return their traits."""
         assert batch.heads is not None
+        traits = _tally.traits(batch.sizes, batch.heads, 8 + KEPT)
         self.offsets.extend(batch.offsets)
         self.ids.extend(_heads.ids(batch.sizes, batch.heads))
-        self.traits.extend(_tally.traits(batch.sizes, batch.heads, 8 + KEPT))
+        self.traits.extend(traits)
+        return traits
 
     def add_region(self, region: DamagedRegion) -> None:
         """Add a damaged region."""
@@ -71,7 +73,7 @@ def survey(
     *,
     jobs: int | None = None,
     executor: Executor | None = None,
-    seen: Callable[[Batch], None] = lambda batch: None,
+    seen: Callable[[Batch, array[int]], None] = lambda batch, traits: None,
 ) -> Survey:
     """Walk through a file, past all damage; through a stream, up to the first.
 
@@ -79,7 +81,7 @@ def survey(
         source: the file.
         jobs: as for `scan`.
         executor: as for `scan`.
-        seen: called with each batch, whose heads have `KEPT` bytes.
+        seen: called with each batch, whose heads have `KEPT` bytes, and the traits of its records.
 
     Raises:
         NotRecordIOError: the file is something else.
@@ -90,8 +92,7 @@ def survey(
     try:
         with closing(batches):
             for batch in batches:
-                found.add(batch)
-                seen(batch)
+                seen(batch, found.add(batch))
     except DamagedRecordError as error:  # in a stream, or where nothing is whole
         found.add_region(region_of(error, error.record_offset or 0, source.size, len(found)))
     found.size = source.size

@@ -57,8 +57,8 @@ def check_file(
     """
     looks = _Looks(source, readers, full, jobs)
 
-    def look(batch: Batch) -> None:
-        looks.add(batch)
+    def look(batch: Batch, traits: array[int]) -> None:
+        looks.add(batch, traits)
         seen(batch)
 
     try:
@@ -92,7 +92,8 @@ class _Looks:
         self._labels: Labels | None = None
         self._layout: Layout | None = None
         self._dialect = ""
-        self._held: list[Batch] = []  # the first batches, until it is told what they are
+        # The first batches, until it is told what they are.
+        self._held: list[tuple[Batch, array[int]]] = []
         self._exits = ExitStack()
 
     def __enter__(self) -> _Looks:
@@ -108,14 +109,14 @@ class _Looks:
             self._begin()
         self._exits.__exit__(kind, error, trace)
 
-    def add(self, batch: Batch) -> None:
-        """Look at a batch; they come in order."""
+    def add(self, batch: Batch, traits: array[int]) -> None:
+        """Look at a batch and the traits of its records; they come in order."""
         if self._dialect:
-            self._look(batch)
+            self._look(batch, traits)
             return
         # Damage may end the first batch behind a record that says little.
-        self._held.append(batch)
-        if sum(map(len, self._held)) >= LOOK:
+        self._held.append((batch, traits))
+        if sum(len(batch) for batch, _ in self._held) >= LOOK:
             self._begin()
 
     def add_to(self, findings: Findings, found: Survey) -> None:
@@ -138,11 +139,11 @@ class _Looks:
 
     def _begin(self) -> None:
         """Tell from the first batches what the records are; look at these batches."""
-        self._dialect = payload_of(_joined(self._held), KEPT, MOST)
+        self._dialect = payload_of(_joined([batch for batch, _ in self._held]), KEPT, MOST)
         of_images = self._dialect == IMAGE_RECORDS
         if of_images:
             self._labels = Labels()
-            if Layout.is_of(self._held[0]):
+            if Layout.is_of(self._held[0][0]):
                 self._layout = Layout()
         images = self._full and of_images
         wanted = self._limit and (self._searches or images)
@@ -158,14 +159,17 @@ class _Looks:
                     jobs=self._jobs,
                 )
             )
-        for batch in self._held:
-            self._look(batch)
+        for batch, traits in self._held:
+            self._look(batch, traits)
         self._held.clear()
 
-    def _look(self, batch: Batch) -> None:
-        for look in (self._labels, self._layout, self._payloads):
-            if look is not None:
-                look.add(batch)
+    def _look(self, batch: Batch, traits: array[int]) -> None:
+        if self._labels is not None:
+            self._labels.add(batch, traits)
+        if self._layout is not None:
+            self._layout.add(batch)
+        if self._payloads is not None:
+            self._payloads.add(batch)
 
     @property
     def _limit(self) -> int:

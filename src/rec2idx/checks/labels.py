@@ -15,6 +15,10 @@ from ..survey import KEPT
 STRIDE = 8 + KEPT
 # Parts, flag, label, id, id2 and the first two labels of a head.
 _HEAD = struct.Struct("<4xIIfQQ2f")
+# Traits of an image with a single label, in its header.
+PLAIN = bytes(
+    trait for trait in range(256) if not trait & ~(_tally.MULTI_PART | _tally.SHORT_FIRST)
+)
 MOST_NUMBERS = 100  # of a header, and of a box; real ones have 2 to 4, and 5 or 6
 
 SINGLE = "a single label, where most records have the boxes of a detection"
@@ -34,9 +38,14 @@ class Labels:
         self._single: list[Place] = []
         self._misfit: list[Place] = []
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: Batch, traits: array[int]) -> None:
         """Count the labels of a batch with heads of `survey.KEPT` bytes."""
         assert batch.heads is not None
+        if not self._detection and not traits.tobytes().translate(None, PLAIN):
+            self._widths[1] += len(batch)
+            if self._detection is None:
+                self._detection = False
+            return
         kinds = _heads.kinds(batch.sizes, batch.heads)
         for flag, count in _tally.flag_runs(batch.heads, kinds, STRIDE, _heads.IMAGE):
             self._widths[flag or 1] += count

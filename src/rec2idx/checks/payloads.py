@@ -7,9 +7,9 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from ..findings import Findings
 from ..segments import Batch
@@ -17,6 +17,9 @@ from ..sources import LocalFile, Source
 from .images import judge
 from .magics import search, search_in_pieces
 from .spans import Records, extent
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 # Without `full`, so many bytes of a local file are searched: whoever wrote it escapes magics or
 # does not, and a file of random payloads shows one in 17 GB, so that more would be of little use.
@@ -86,7 +89,8 @@ class Payloads:
         self._magics = magics
         self._images = images
         self._with_empty = with_empty
-        self._jobs = jobs or (min(os.cpu_count() or 1, 8) if _is_local(source) else 16)
+        # Searching so little takes less time than threads take to start.
+        self._jobs = 1 if limit <= SEARCHED and _is_local(source) else jobs or _at_once(source)
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: deque[Future[Findings]] = deque()
 
@@ -97,6 +101,8 @@ class Payloads:
                 self._findings.add_all(self._look(stretch))
                 continue
             if self._pool is None:
+                from concurrent.futures import ThreadPoolExecutor  # 12 ms
+
                 self._pool = ThreadPoolExecutor(self._jobs)
             self._under_way.append(self._pool.submit(self._look, stretch))
             while len(self._under_way) >= 2 * self._jobs:
@@ -135,6 +141,11 @@ class Payloads:
         if self._images:
             judge(found, records, with_empty=self._with_empty)
         return found
+
+
+def _at_once(source: Source) -> int:
+    """Return how many stretches to read at once: processors are busy, networks are waited for."""
+    return min(os.cpu_count() or 1, 8) if _is_local(source) else 16
 
 
 def _is_local(source: Source) -> bool:

@@ -31,7 +31,7 @@ def check_reading(
         readers: who is to read them.
     """
     if index is not None:
-        check_lines(findings, index)
+        check_lines(findings, index, readers)
     if not any(map(len, surveys)):
         return
     pairing = pairing_of(surveys, index)

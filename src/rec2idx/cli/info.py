@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from ..contents import Info, info
 from ..errors import RecordIOError
 from .arguments import add_workers
 from .messages import count, describe, say
 from .progress import progress_report
 from .run import DONE, FAILED, executor
 from .standard import bar, stdin, tell
+
+if TYPE_CHECKING:
+    from ..contents import Info
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Say what is in each of the files; return the exit status."""
+    from ..contents import info  # takes longer to import than other commands to start
+
     status = DONE
     with executor(args) as workers:
         for path in args.records:
@@ -46,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
 def lines_of(found: Info) -> Iterator[str]:
     """Yield what to print about a file.
 
-    >>> next(lines_of(info("examples/sample.rec")))
+    >>> import rec2idx
+    >>> next(lines_of(rec2idx.info("examples/sample.rec")))
     'examples/sample.rec: 58660 bytes'
     """
     yield f"{found.path}: {count(found.bytes, 'byte')}"

@@ -5,18 +5,9 @@ from __future__ import annotations
 import argparse
 
 from .._version import __version__
-from ..combine import CombinedSummary, combine_index
-from ..errors import KeysError
-from ..find import FoundFiles, find_records
-from ..many import ManySummary, create_indexes
-from . import check, info, salvage
-from .arguments import Parser, add_workers
-from .messages import count, describe, say
-from .progress import progress_report
-from .regions import lost, region_teller
-from .run import DONE, FAILED, SALVAGED, USAGE, executor, run
-from .selection import add_selection, left_out, say_other_ids, unused_keys
-from .standard import bar, tell
+from . import check, index, info, salvage
+from .arguments import Parser
+from .run import run
 
 EXAMPLES = """\
 examples:
@@ -24,6 +15,14 @@ examples:
   recordio index --combine all.idx a.rec b.rec      one index over both, and how to read them
   recordio check data/train.rec data/train.idx      what is wrong with them
 """
+
+# Each module has the arguments of its command, and runs it.
+COMMANDS = {
+    "index": (index, "create the index of each of many files, or one index over all of them"),
+    "info": (info, "say what is in files: records, images, labels, ids, sizes"),
+    "check": (check, "say what is wrong with files and their index, and who will fail at it"),
+    "salvage": (salvage, "write the whole records of a damaged file to a new one"),
+}
 
 
 def main() -> int:
@@ -46,149 +45,9 @@ def parse_args() -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"recordio {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    index = commands.add_parser(
-        "index",
-        help="create the index of each of many files, or one index over all of them",
-        description="Create the index of each of many files, or one index over all of them.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    index.set_defaults(run=_index)
-    index.add_argument("records", metavar="REC", nargs="+", help="a RecordIO file")
-    index.add_argument(
-        "-r",
-        "--recursive",
-        action="store_true",
-        help="REC may be a folder: take the *.rec files in it and below, sorted",
-    )
-    where = index.add_mutually_exclusive_group()
-    where.add_argument(
-        "--out-dir", metavar="DIR", help="where the indexes go (default: beside the files)"
-    )
-    where.add_argument(
-        "--combine",
-        metavar="ALL.idx",
-        help="write one index over the files, laid end to end in the given order",
-    )
-    add_selection(index)
-    add_workers(index, "files, and parts of a file, to walk at once")
-    index.add_argument(
-        "-q", "--quiet", action="store_true", help="print nothing but errors and warnings"
-    )
-    info.add_arguments(
-        commands.add_parser(
-            "info",
-            help="say what is in files: records, images, labels, ids, sizes",
-            description="Say what is in files: records, images, labels, ids, sizes.",
-            allow_abbrev=False,
+    for name, (module, what) in COMMANDS.items():
+        description = f"{what[0].upper()}{what[1:]}."
+        module.add_arguments(
+            commands.add_parser(name, help=what, description=description, allow_abbrev=False)
         )
-    )
-    check.add_arguments(
-        commands.add_parser(
-            "check",
-            help="say what is wrong with files and their index, and who will fail at it",
-            description="Say what is wrong with RecordIO files and their index, and who will fail "
-            "at it. The exit status is 0 if there is no error.",
-            allow_abbrev=False,
-        )
-    )
-    salvage.add_arguments(
-        commands.add_parser(
-            "salvage",
-            help="write the whole records of a damaged file to a new one",
-            description="Write the whole records of a damaged file to a new one, well laid out.",
-            allow_abbrev=False,
-        )
-    )
     return parser.parse_args()
-
-
-def _index(args: argparse.Namespace) -> int:
-    return _separately(args) if args.combine is None else _combined(args)
-
-
-def _separately(args: argparse.Namespace) -> int:
-    try:
-        with executor(args) as workers, progress_report(bar(args), "recordio", None) as report:
-            done = create_indexes(
-                args.records,
-                args.out_dir,
-                recursive=args.recursive,
-                keys=args.keys,
-                images_only=args.images_only,
-                salvage=region_teller("recordio") if args.salvage else None,
-                jobs=args.jobs,
-                executor=workers,
-                progress=report,
-            )
-    except KeysError as error:  # what is wrong with a file alone is in the summary
-        _say(describe(error))
-        return USAGE
-    _say_passed_over(done)
-    for file in done.failed:
-        text = describe(file.error) if file.error is not None else ""
-        if isinstance(file.error, IsADirectoryError) and not args.recursive:
-            text += "; -r indexes the files in it"
-        _say(text)
-    if not done.files:
-        _say(f"{', '.join(args.records)}: no RecordIO file there")
-    elif not args.quiet:
-        number = f"{len(done.done)} of {count(len(done.files), 'file')}"
-        _say(f"{number} indexed, {_amounts(done, args)}")
-        say_other_ids([file.record for file in done.files if file.summary], args, "recordio")
-    if not done.files or done.failed:
-        return FAILED
-    return SALVAGED if done.damaged else DONE
-
-
-def _combined(args: argparse.Namespace) -> int:
-    paths = args.records
-    if args.recursive:
-        found = find_records(paths, recursive=True)
-        _say_passed_over(found)
-        for folder in found.unread:
-            raise folder.error
-        paths = [file.path for file in found.files]
-        if not paths:
-            _say(f"{', '.join(args.records)}: no RecordIO file there")
-            return FAILED
-    with executor(args) as workers, progress_report(bar(args), "recordio", None) as report:
-        done = combine_index(
-            paths,
-            args.combine,
-            keys=args.keys,
-            images_only=args.images_only,
-            salvage=region_teller("recordio") if args.salvage else None,
-            jobs=args.jobs,
-            executor=workers,
-            progress=report,
-        )
-    for warning in done.warnings:
-        _say(warning)
-    if not args.quiet:
-        _say(f"{count(len(done.files), 'file')} in one index, {_amounts(done, args)}")
-        say_other_ids(done.path[:1], args, "recordio")
-        tell(done.dali_call)
-        if done.mxnet_call is not None:
-            tell(done.mxnet_call)
-    return SALVAGED if done.damaged else DONE
-
-
-def _say_passed_over(found: ManySummary | FoundFiles) -> None:
-    for repeated in found.repeated:
-        _say(f"{repeated.path}: the same file as {repeated.same_as}, so taken once")
-    for skipped in found.skipped:
-        _say(f"{describe(skipped.reason)}; skipped")
-
-
-def _amounts(done: ManySummary | CombinedSummary, args: argparse.Namespace) -> str:
-    text = f"{count(done.records, 'record')}, {count(done.bytes, 'byte')}, {done.seconds:.3g} s"
-    more = unused_keys(done.unused_keys, args.keys) + lost(done.damaged, done.damaged_bytes)
-    if isinstance(done, CombinedSummary):
-        return f"{text}{left_out(done.records_left_out)}{more}; index written to {done.index}"
-    return text + left_out(done.left_out) + more
-
-
-def _say(text: str) -> None:
-    say(text, "recordio")

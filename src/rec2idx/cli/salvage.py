@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from typing import TYPE_CHECKING
 
-from ..salvaging import SalvageSummary, salvage
 from .arguments import add_workers
 from .messages import count, say
 from .progress import progress_report
 from .regions import lost, region_teller
 from .run import DONE, SALVAGED, executor
 from .standard import bar
+
+if TYPE_CHECKING:
+    from ..salvaging import SalvageSummary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Salvage the file; return the exit status."""
+    from ..salvaging import salvage  # takes longer to import than other commands to start
+
     with executor(args) as workers, progress_report(bar(args), args.record, None) as report:
         done = salvage(
             args.record,
@@ -48,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
 def words(done: SalvageSummary) -> str:
     """Return what to say at the end.
 
+    >>> from rec2idx import SalvageSummary
     >>> print(words(SalvageSummary(6, 264, 264, 0, 0, 0, 0.5, "new.rec", None)))
     6 records kept, none rewritten, 0.5 s; nothing was damaged; 264 bytes written to new.rec; \
 check it with: recordio check new.rec
