@@ -133,6 +133,11 @@ def test_names_that_are_swapped(check, folder):
     assert "recordio: x.idx with x.rec: 6 records" in check("x.rec", "x.idx").stderr
 
 
+def test_records_in_a_file_that_is_called_an_index(check, folder):
+    (folder / "x.idx").write_bytes(SIX)
+    assert check("x.idx").stderr.startswith("recordio: x.idx: 6 records")
+
+
 def test_several_indexes(check, folder):
     (folder / "six.idx").write_bytes(SIX_INDEX)
     done = check("six.rec", "six.idx", "all.idx")

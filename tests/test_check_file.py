@@ -286,6 +286,16 @@ def test_labels_of_a_detection_that_fit(tmp_path):
     assert found.findings == ()
 
 
+def test_a_header_without_a_box(tmp_path):
+    data = b"".join(map(record, [*detection(7, 12), labelled([2, 5], 9, JPEG)]))
+    assert placed(the(checked(tmp_path, data), "label-misfit"))[0][0] == 2
+
+
+def test_a_batch_of_single_labels_in_a_detection(tmp_path):
+    data = b"".join(map(record, detection(7, 7))) + bytes(44) + SIX
+    assert the(checked(tmp_path, data), "single-label").count == 6
+
+
 def test_boxes_of_another_width(tmp_path):
     payloads = [labelled([4, 6, 1, 2] + [0.5] * 12, n, JPEG) for n in range(3)]
     assert checked(tmp_path, b"".join(map(record, payloads))).findings == ()

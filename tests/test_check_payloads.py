@@ -67,6 +67,11 @@ def test_of_several_in_a_record_the_worst_counts(tmp_path):
     assert placed(the(found, "unescaped-magic")) == [(0, data.index(HEAD, 8))]
 
 
+def test_a_first_part_looks_like_a_record_too(tmp_path):
+    data = unescaped(MAGIC + b"\0\0\0\x20")
+    assert magics_in(checked(tmp_path, data)) == [("warning", "unescaped-magic", 1)]
+
+
 def test_so_many_that_not_all_are_looked_at(tmp_path):
     data = unescaped(TAIL * (magics.LOOKED_AT + 1) + HEAD)
     assert magics_in(checked(tmp_path, data)) == [("note", "unescaped-magic-alone", 1)]
@@ -173,6 +178,7 @@ def test_a_record_that_is_too_large_is_read_in_pieces(tmp_path, monkeypatch):
 def test_much_damage_behind_a_record(tmp_path, monkeypatch):
     """What is damaged is not read as if it belonged to the record before it."""
     monkeypatch.setattr(payloads, "LARGEST", 2000)
+    monkeypatch.setattr(payloads, "STRETCH", 100)
     page = part(0, image(0, 1, HTML))
     data = SIX[:44] + page + bytes(4000) + SIX[44:]
     assert placed(the_page(checked(tmp_path, data, full=True))) == [(1, 44)]
@@ -285,6 +291,13 @@ def test_an_image_in_several_parts(tmp_path):
     assert record(payload).count(MAGIC) == 2
     finding = the(checked(tmp_path, record(payload), full=True), "not-an-image")
     assert "id 1, label 0, 23 bytes of html" in finding.places[0].detail
+
+
+def test_parts_that_are_padded(tmp_path):
+    """No writer ends a first part elsewhere than at a multiple of 4, but a file may say so."""
+    data = part(1, image(0, 1, b"<html>abc")) + part(3, b"</html>")
+    finding = the(checked(tmp_path, data, full=True), "not-an-image")
+    assert "id 1, label 0, 20 bytes of html" in finding.places[0].detail
 
 
 def test_records_of_insightface_without_an_image_are_no_finding(tmp_path):
