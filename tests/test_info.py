@@ -12,12 +12,13 @@ import pytest
 from conftest import COMMAND
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import part, read, record
+from reference import MAGIC, part, read, record
 from samples import FACE, SIX, image, labelled
 from test_select import contents, is_image
 
 import rec2idx
 from rec2idx import _tally
+from rec2idx.cli.info import lines_of
 
 JPEG = b"\xff\xd8\xff\xe0"
 LABELS_64 = "image records with 64-bit labels"
@@ -273,7 +274,17 @@ def test_as_json(tmp_path):
     assert six["label_widths"] == {"1": 6}
     assert set(six) == {
         *("path", "bytes", "records", "images", "without_image", "cut_labels", "without_header"),
-        *("multi_part", "payload", "sizes", "label_widths", "labels", "ids", "kinds", "sample"),
+        *(
+            "multi_part",
+            "payload",
+            "unescaped",
+            "sizes",
+            "label_widths",
+            "labels",
+            "ids",
+            "kinds",
+            "sample",
+        ),
         *("insightface", "seconds"),
     }
 
@@ -339,3 +350,35 @@ def test_arrays_of_another_type():
         _tally.flag_runs(heads, sizes, 32, 1)
     with pytest.raises(TypeError, match="array of 'q', expected 'B'"):
         _tally.multi_part(sizes, 8)
+
+
+def test_magics_that_are_not_escaped(tmp_path):
+    """In the first MiB of the file, at a multiple of 4; a record that is split there is well."""
+    data = b"".join(
+        (
+            part(0, image(0, 0, b"abcd" + MAGIC)),
+            record(image(1, 1, b"abcd" + MAGIC)),
+            part(0, image(2, 2, b"abc" + MAGIC)),
+            part(1, image(3, 3, MAGIC)) + part(3, b""),
+        )
+    )
+    assert told(data).unescaped is None
+    (tmp_path / "a.rec").write_bytes(data)
+    found = rec2idx.info(tmp_path / "a.rec")
+    assert found.unescaped == 2
+    (tmp_path / "b.rec").write_bytes(part(0, bytes(1 << 20)) + data)
+    assert rec2idx.info(tmp_path / "b.rec").unescaped == 0
+    text = list(lines_of(found))[2]
+    assert text == (
+        "  payloads  image records, 2 of them in several parts; of the first, "
+        "2 with a magic that is not escaped"
+    )
+
+
+def test_labels_and_ids_of_what_has_none_are_not_shown():
+    found = told(part(0, b"\x0a\x05hello\x12\x02hi, and more than an IRHeader has"))
+    assert [line.split()[0] for line in list(lines_of(found))[1:]] == [
+        "records",
+        "payloads",
+        "sizes",
+    ]

@@ -22,10 +22,12 @@ from .scan import scan
 from .segments import Batch
 from .select import is_file_header
 from .sources import Source, Stream, StrPath, opened
+from .spans import Records, unescaped
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+SEARCHED = 1 << 20  # bytes of the file that are searched for magics that should be escaped
 KEPT = 64  # bytes of each payload: an IRHeader, up to six labels, the signature of an image
 SIGNATURE = 20  # bytes of an image that tell what it is
 UNKNOWN = "unknown"
@@ -127,6 +129,9 @@ class Info:
         payload: what the payloads are: ``image records``, ``image records with 64-bit labels``,
             ``protobuf (SageMaker)`` or ``raw``. Only in the first do labels, ids and images mean
             anything.
+        unescaped: records whose payload holds a magic at a multiple of 4 bytes from its start,
+            of those that lie in the first MiB of the file. A writer that follows the format splits
+            a record there. None for a stream, which is not read again.
         sizes: payload sizes.
         label_widths: number of records by number of labels, of images and those without.
         labels: distinct labels of the images that have one label.
@@ -147,6 +152,7 @@ class Info:
     without_header: int
     multi_part: int
     payload: str
+    unescaped: int | None
     sizes: Sizes
     label_widths: Mapping[int, int]
     labels: int
@@ -169,6 +175,8 @@ def info(
     progress: Report | None = None,
 ) -> Info:
     """Return what is in a record file. Payloads are not read, but for their first bytes.
+
+    Those in the first MiB of the file are searched for magics.
 
     Memory grows with the number of records, by 16 bytes each.
 
@@ -220,6 +228,8 @@ class _Count:
     labels: _tally.Distinct = field(default_factory=_tally.Distinct)
     # Of each batch the first images: number of the record, offset, where in the payload it begins.
     places: list[tuple[int, int, int]] = field(default_factory=list)
+    # The records that start in the bytes that are searched.
+    searched: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, batch: Batch) -> None:
         heads, sizes = batch.heads, batch.sizes
@@ -229,6 +239,8 @@ class _Count:
             self.payload = payload_of(batch, KEPT)
             if is_file_header(batch):
                 self.announced = struct.unpack_from("<2f", heads, 8 + IR_HEADER_SIZE)
+        if len(batch) and batch.offsets[0] < SEARCHED:
+            self.searched.extend(batch.offsets)
         self.records += len(batch)
         self.multi_part += _tally.multi_part(heads, stride)
         self.sizes.extend(sizes)
@@ -277,6 +289,7 @@ class _Count:
             without_header=self.kinds[_heads.NO_HEADER],
             multi_part=self.multi_part,
             payload=self.payload,
+            unescaped=None if isinstance(source, Stream) else self._unescaped(source),
             sizes=Sizes(*sizes[:2], sizes[3] / self.records, *sizes[2:]),
             label_widths=dict(sorted(self.widths.items())),
             labels=len(self.labels),
@@ -286,6 +299,12 @@ class _Count:
             insightface=self._insightface(),
             seconds=seconds(),
         )
+
+    def _unescaped(self, source: Source) -> int:
+        data = source.read(0, SEARCHED)
+        sizes = self.sizes[: len(self.searched)]
+        records = Records(source.path, data, 0, 0, self.searched, sizes)
+        return unescaped(records)
 
     def _insightface(self) -> InsightFace | None:
         if self.announced is None or self.payload != IMAGE_RECORDS:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from .._spans import find_magic, tidy
+from .._spans import find_magic
 from ..findings import Findings, Place
 from ..framing import FIRST, HEADER_SIZE, WHOLE, split_lrec
 from ..sources import Source
-from .spans import Records, parts_of
+from ..spans import Records, parts_of, untidy
 
 LOOKED_AT = 1000  # magics of a record that are looked at
 
@@ -20,16 +20,12 @@ ADVICE = (
 
 def search(findings: Findings, records: Records) -> None:
     """Add the records with a magic at a multiple of 4 bytes from the start of a part's payload."""
-    at, view = 0, memoryview(records.data)
-    while at < len(records):
-        run = tidy(records.data, records.base, records.offsets, records.sizes, at)
-        at += run
-        if run == 0:
-            found = _Found(records.path, records.first + at)
-            for start, stop in records.parts(at):
-                found.look(view[start:stop], records.base + start)
-            found.add_to(findings)
-            at += 1
+    view = memoryview(records.data)
+    for at in untidy(records):
+        found = _Found(records.path, records.first + at)
+        for start, stop in records.parts(at):
+            found.look(view[start:stop], records.base + start)
+        found.add_to(findings)
 
 
 def search_in_pieces(

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from ..findings import Findings
 from ..segments import Batch
 from ..sources import LocalFile, Source
+from ..spans import Records, extent
 from .images import judge
 from .magics import search, search_in_pieces
-from .spans import Records, extent
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

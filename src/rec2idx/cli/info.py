@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..dialects import IMAGE_RECORDS
 from ..errors import RecordIOError
 from .arguments import add_workers
 from .messages import count, describe, say
@@ -56,14 +57,17 @@ def lines_of(found: Info) -> Iterator[str]:
     'examples/sample.rec: 58660 bytes'
     """
     yield f"{found.path}: {count(found.bytes, 'byte')}"
-    yield _line("records", f"{found.records} = {_sum(found)}")
-    yield _line("payloads", f"{found.payload}, {found.multi_part} of them in several parts")
+    of_images = found.payload == IMAGE_RECORDS  # of others, labels and ids mean nothing
+    yield _line("records", f"{found.records} = {_sum(found)}" if of_images else str(found.records))
+    yield _line("payloads", _payloads(found))
     sizes = found.sizes
     yield _line(
         "sizes",
         f"{sizes.min} to {count(sizes.max, 'byte')}, median {sizes.median}, mean {sizes.mean:.1f}, "
         f"{sizes.total} in all",
     )
+    if not of_images:
+        return
     if found.label_widths:
         yield _line("labels", _labels(found))
     if found.ids is not None:
@@ -78,6 +82,13 @@ def lines_of(found: Info) -> Iterator[str]:
 
 def _line(name: str, text: str) -> str:
     return f"  {name:<10}{text}"
+
+
+def _payloads(found: Info) -> str:
+    text = f"{found.payload}, {found.multi_part} of them in several parts"
+    if found.unescaped:
+        text += f"; of the first, {found.unescaped} with a magic that is not escaped"
+    return text
 
 
 def _sum(found: Info) -> str:

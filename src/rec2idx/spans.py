@@ -6,8 +6,9 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..framing import FIRST, HEADER_SIZE, LAST, MAGIC_BYTES, MIDDLE, WHOLE, padded, split_lrec
-from ..sources import Source
+from ._spans import find_magic, tidy
+from .framing import FIRST, HEADER_SIZE, LAST, MAGIC_BYTES, MIDDLE, WHOLE, padded, split_lrec
+from .sources import Source
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,26 @@ class Records:
     def payload(self, at: int) -> bytes:
         """Return the payload of a record, with the magics between its parts."""
         return MAGIC_BYTES.join(self.data[start:stop] for start, stop in self.parts(at))
+
+
+def untidy(records: Records) -> Iterator[int]:
+    """Yield which records are not what a conforming writer writes, or of several parts."""
+    at = 0
+    while at < len(records):
+        run = tidy(records.data, records.base, records.offsets, records.sizes, at)
+        at += run
+        if run == 0:
+            yield at
+            at += 1
+
+
+def unescaped(records: Records) -> int:
+    """Return how many records hold a magic that their writer should have escaped."""
+    view = memoryview(records.data)
+    return sum(
+        any(find_magic(view[start:stop]) >= 0 for start, stop in records.parts(at))
+        for at in untidy(records)
+    )
 
 
 def part_at(header: bytes) -> tuple[int, int] | None:
