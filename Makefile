@@ -33,7 +33,7 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-KERNEL := rec2idx._walk rec2idx._heads rec2idx._tally
+KERNEL := rec2idx._walk rec2idx._heads rec2idx._tally rec2idx._lines
 types: .venv/installed
 	$(BIN)/mypy
 	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow $(KERNEL)
@@ -44,7 +44,8 @@ sanitize: .envs/sanitize/installed
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py \
-		tests/test_scan.py tests/test_streams.py tests/test_select.py tests/test_info.py
+		tests/test_scan.py tests/test_streams.py tests/test_select.py tests/test_info.py \
+		tests/test_lines.py tests/test_lines_kernel.py
 
 .envs/sanitize/installed: .venv/installed
 	test -x .envs/sanitize/bin/python || $(BIN)/python -m venv .envs/sanitize

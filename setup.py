@@ -3,7 +3,7 @@
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-COMPILED = ("_walk", "_heads", "_tally")
+COMPILED = ("_walk", "_heads", "_tally", "_lines")
 
 setup(
     ext_modules=cythonize(

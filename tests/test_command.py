@@ -367,7 +367,8 @@ def test_indexing_imports_nothing_heavy(six):
     code = (
         "import sys, rec2idx; rec2idx.create_index(sys.argv[1]);"
         "print([m for m in ('numpy', 'tqdm', 'asyncio', 'multiprocessing', 'concurrent.futures',"
-        "'importlib.metadata', 'hashlib', 'fsspec', 'mxnet') if m in sys.modules])"
+        "'importlib.metadata', 'hashlib', 'fsspec', 'mxnet', 'rec2idx.keep', 'rec2idx.lines')"
+        " if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code, six], capture_output=True, text=True)
     assert done.stdout == "[]\n"

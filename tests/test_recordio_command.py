@@ -265,6 +265,43 @@ def read_terminal(terminal: int) -> bytes:
         return b""
 
 
+def test_keys_of_an_old_index(folder, index):
+    """One old index and several files are wrong usage: they may be combined, or be one file."""
+    old = b"".join(b"%d.jpg\t%d\n" % (n, 44 * n) for n in range(6))
+    (folder / "all.idx").write_bytes(old)
+    for files, several in ((2, ["a.rec", "b.rec"]), (3, ["-r", "."])):
+        done = index(*several, "--keys", "keep=all.idx")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said(done) == [
+            f"all.idx: the old index of one file cannot have the keys of {files} files; index "
+            "each file by itself, with its own old index; or, if this one is over all of them, use "
+            "--combine"
+        ]
+        assert indexes(folder) == {"all.idx": old}
+    done = index("a.rec", "--keys", "keep=all.idx")
+    assert done.returncode == 0
+    assert said(done) == [
+        "1 of 1 file indexed, 3 records, 132 bytes, S s; 3 keys of all.idx fit no record"
+    ]
+    (folder / "all.idx").write_bytes(b"x\t1\n" + old)
+    done = index("--combine", "all.idx", "a.rec", "b.rec", "--keys", "keep=all.idx")
+    assert done.returncode == 0
+    assert said(done) == [
+        "2 files in one index, 6 records, 264 bytes, S s; 1 key of all.idx fits no record; index "
+        "written to all.idx"
+    ]
+    assert indexes(folder) == {"all.idx": old, "a.idx": old[: old.index(b"3.jpg")]}
+
+
+def test_a_file_without_the_keys_of_an_old_index(folder, index):
+    """It fails as any other file does."""
+    (folder / "old.idx").write_bytes(b"0\t0\n")
+    done = index("a.rec", "--keys", "keep=old.idx")
+    assert done.returncode == 1
+    assert said(done)[0].startswith("a.rec: record 1 at byte 44: old.idx has no key for 2 of 3 rec")
+    assert indexes(folder) == {"old.idx": b"0\t0\n"}
+
+
 def test_version_and_help():
     def recordio(*args):
         done = subprocess.run([RECORDIO, *args], capture_output=True, text=True, timeout=60)

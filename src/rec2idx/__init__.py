@@ -23,6 +23,7 @@ from .progress import Progress
 from .recordio import MXRecordIO
 from .scan import scan
 from .segments import Batch
+from .select import KeepKeys
 
 if TYPE_CHECKING:
     from .combine import CombinedFile, CombinedSummary, combine_index
@@ -63,6 +64,7 @@ __all__ = [
     "IndexSummary",
     "Info",
     "InsightFace",
+    "KeepKeys",
     "KeysError",
     "MXRecordIO",
     "ManySummary",

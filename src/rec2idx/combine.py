@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ._walk import format_lines
 from .concurrency import ahead, files_at_once, in_parallel, jobs_of_each, walkers
 from .errors import EmptyFileError, FileChangedError
+from .index import lines_of
 from .progress import Report, Together
 from .safety import require_other, require_replaceable
 from .scan import scan
-from .segments import BATCH, Batch
+from .segments import Batch
 from .select import Keys, Selection
 from .sinks import Sink, new_file
 from .sources import Source, Stream, StrPath, opened
@@ -57,6 +57,7 @@ class CombinedSummary:
         seconds: how long it took.
         without_image: files of which no record has an image, and which are not among them either.
         records_left_out: records that are not in the index, by what they are.
+        unused_keys: with the keys of an old index, its entries where no record starts.
     """
 
     index: str
@@ -65,6 +66,7 @@ class CombinedSummary:
     seconds: float
     without_image: tuple[str, ...] = ()
     records_left_out: Mapping[str, int] = field(default_factory=dict)
+    unused_keys: int = 0
 
     @property
     def records(self) -> int:
@@ -149,7 +151,8 @@ def combine_index(
     Args:
         records: paths of the record files.
         index: path of the index.
-        keys: as for `create_index`; numbers run on from file to file.
+        keys: as for `create_index`; numbers run on from file to file, and an old index is one
+            over all the files.
         images_only: as for `create_index`.
         jobs: as for `create_index`.
         executor: as for `create_index`.
@@ -157,7 +160,7 @@ def combine_index(
             ends the run.
 
     Raises, before anything stands at `index`:
-        KeysError: two records have the same id, or one has none.
+        KeysError: two records have the same key, or one has none; or an old index is no index.
         NoImageError: with `images_only`, no record is left.
         NotRecordIOError: one of the files is something else, or all are empty.
         DamagedRecordError: one of them cannot be followed to its end.
@@ -188,11 +191,12 @@ def combine_index(
         )
     together = Together(progress, sum(place.size for _, place in full))
     together.show()
+    selection = Selection(keys, images_only)  # reads an old index before a new one replaces it
     with new_file(target) as sink:
         with walkers(executor, at_once) as shared:
-            run = _Run(sink, Selection(keys, images_only), together)
+            run = _Run(sink, selection, together)
             run.write(full, at_once, jobs_of_each(jobs, at_once), shared)
-        run.selection.require_all(target)
+        selection.require_all(target)
         # The offsets behind a file are wrong if it grew while those after it were read.
         in_parallel(lambda item: _require_same(*item), zip(paths, places, strict=True), at_once)
     left_out = [path for path, place in zip(paths, places, strict=True) if place.size == 0]
@@ -202,7 +206,8 @@ def combine_index(
         tuple(left_out),
         time.perf_counter() - began,
         tuple(run.without_image),
-        run.selection.left_out,
+        selection.left_out,
+        selection.unused_keys,
     )
 
 
@@ -238,17 +243,13 @@ class _Run:
 
     def _append(self, path: str, size: int, batches: Iterator[Batch]) -> None:
         """Write the lines of a file. One without any counts as if it were not there."""
-        first = self.selection.records
+        first, fitting = self.selection.records, self.selection.fitting
         part = self._together.part()
         for batch in batches:
-            chosen = self.selection.choose(batch, path)
-            for start in range(0, len(chosen), BATCH):
-                stop = start + BATCH
-                self._sink.write(
-                    format_lines(
-                        chosen.offsets, chosen.first, start, stop, self._offset, chosen.keys
-                    )
-                )
+            for lines in lines_of(
+                self.selection.choose(batch, path, self._offset), base=self._offset
+            ):
+                self._sink.write(lines)
             part.set(self.selection.records - first, batch.stop)
         count = self.selection.records - first
         self._together.finish(part, count, size)
@@ -257,6 +258,7 @@ class _Run:
             self._offset += size
         else:
             self.without_image.append(path)
+            self.selection.fitting = fitting  # the next file is where this one was taken to be
 
 
 def _survey(path: str, target: str) -> Place:

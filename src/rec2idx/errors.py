@@ -97,7 +97,7 @@ class EmptyFileError(NotRecordIOError):
 
 
 class KeysError(RecordIOError, ValueError):
-    """The records do not have the keys that were asked for."""
+    """The records do not have the keys that were asked for, or an old index has none for them."""
 
 
 class NoImageError(RecordIOError, ValueError):

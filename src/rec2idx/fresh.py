@@ -12,12 +12,15 @@ from ._walk import END, WALKING
 from .framing import IR_HEADER_SIZE
 from .index import create_index, default_index_path
 from .segments import Walker
-from .select import Keys
+from .select import KeepKeys, Keys
 from .sources import Source, Stream, StrPath, is_url, opened
 
+# The first line of an index and the last one: with keys that are numbers, and with any.
 _FIRST_LINE = re.compile(rb"\d{1,20}\t(\d{1,19})\n")
 _LAST_LINE = re.compile(rb"(?:^|\n)\d{1,20}\t(\d{1,19})\n\Z")
-_LINE_SIZE = 64  # bytes; no line is longer
+_FIRST_OF_ANY = re.compile(rb"[^\t\n]+\t(\d{1,19})\n")
+_LAST_OF_ANY = re.compile(rb"(?:^|\n)[^\t\n]+\t(\d{1,19})\n\Z")
+_LINE_SIZE = 1024  # bytes that are looked at; where a name is longer, the index is made anew
 _DAMAGED = 255  # stands for the kind of what is no record
 _FEW = 64  # records looked at at once
 
@@ -46,7 +49,7 @@ def ensure_index(
     Args:
         record: path or URL of the record file.
         index: path or URL of the index, by default that of the record with the suffix ``.idx``.
-        keys: as for `create_index`.
+        keys: as for `create_index`; an old index is read only where a new one is made.
         images_only: as for `create_index`.
 
     Raises what `create_index` raises.
@@ -56,14 +59,16 @@ def ensure_index(
     """
     path = default_index_path(record) if index is None else os.fsdecode(index)
     with opened(record) as source:
-        if isinstance(source, Stream) or not _is_fresh(source, path, images_only):
+        texts = isinstance(keys, KeepKeys)
+        if isinstance(source, Stream) or not _is_fresh(source, path, images_only, texts):
             create_index(source, path, keys=keys, images_only=images_only)
             if not isinstance(source, Stream):
                 _date(path, source)
     return path
 
 
-def _is_fresh(record: Source, path: str, images_only: bool) -> bool:
+def _is_fresh(record: Source, path: str, images_only: bool, texts: bool) -> bool:
+    """Return whether an index is fresh; `texts` says whether its keys may be texts."""
     try:
         with opened(path) as index:
             if isinstance(index, Stream):
@@ -73,7 +78,8 @@ def _is_fresh(record: Source, path: str, images_only: bool) -> bool:
             old = _is_older(index, record)
     except OSError:  # missing; or what is wrong with it is said where it is written
         return False
-    first, last = _FIRST_LINE.match(head), _LAST_LINE.search(tail)
+    first = (_FIRST_OF_ANY if texts else _FIRST_LINE).match(head)
+    last = (_LAST_OF_ANY if texts else _LAST_LINE).search(tail)
     return (
         not old
         and first is not None

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ._walk import format_lines
@@ -16,7 +17,7 @@ from .progress import Progress, Report
 from .safety import require_other_file, require_safe_target
 from .scan import scan
 from .segments import BATCH
-from .select import Chosen, Keys, Selection
+from .select import Chosen, KeepKeys, Keys, Selection
 from .sinks import Sink, Writer, new_file
 from .sources import Source, Stream, StrPath, opened
 
@@ -36,6 +37,7 @@ class IndexSummary:
         seconds: how long it took.
         index: path of the index.
         left_out: records that are not in the index, by what they are.
+        unused_keys: with the keys of an old index, its entries where no record starts.
     """
 
     records: int
@@ -43,6 +45,7 @@ class IndexSummary:
     seconds: float
     index: str
     left_out: Mapping[str, int] = field(default_factory=dict)
+    unused_keys: int = 0
 
 
 def default_index_path(record: StrPath) -> str:
@@ -80,10 +83,12 @@ def create_index(
             without seeking.
         index: path of the index, by default that of the record with the suffix ``.idx``; or a
             binary file object, which gets the lines as they are found.
-        key_type: makes a key from a record's number or id. Its `str` is written.
+        key_type: makes a key from a record's number or id. Its `str` is written. Keys of an old
+            index are taken as they are.
         keys: "sequence" for numbers that count from 0; "id" for the ids in the records' IRHeader,
             which im2rec uses as keys. They are kept in memory until it is certain that they differ:
-            8 bytes each, and three times as many at the end if they do not rise.
+            8 bytes each, and three times as many at the end if they do not rise. `KeepKeys(path)`
+            for the keys of an old index.
         images_only: leave out records with no bytes after their labels, whatever their flag, such
             as the file header and the identity records of InsightFace.
         jobs: parts of the file that are walked at once; None for what suits the machine and the
@@ -99,7 +104,8 @@ def create_index(
         NotRecordIOError: the record file is something else, or empty.
         DamagedRecordError: the record file cannot be followed to its end.
         FileChangedError: the record file changed while it was read.
-        KeysError: two records have the same id, or one has none.
+        KeysError: two records have the same key, or one has none; or an old index is no index.
+        ValueError: there is a `key_type` with the keys of an old index.
         NoImageError: with `images_only`, no record is left.
         WorkerError: a worker of `executor` does not see the record file.
         UnsafeTargetError: `index` is the record file itself, or another file that is no index.
@@ -115,6 +121,9 @@ def create_index(
         if not isinstance(record, (str, bytes, os.PathLike)):
             raise TypeError("a file object has no name to make that of the index from: give index")
         index = default_index_path(record)
+    if isinstance(keys, KeepKeys) and key_type is not int:
+        raise ValueError("key_type makes keys from numbers; those of an old index are kept")
+    selection = Selection(keys, images_only)  # reads an old index before a new one replaces it
     with opened(record) as source, _sink(source, index) as (sink, path):
 
         def report(records: int, stop: int) -> None:
@@ -123,13 +132,12 @@ def create_index(
                 total = None if isinstance(source, Stream) else source.size
                 progress(Progress(records, stop, total, time.perf_counter() - began))
 
-        selection = Selection(keys, images_only)
         report(0, 0)
         stop = 0
         scanned = scan(source, jobs=jobs, executor=executor, heads=selection.heads)
         with closing(scanned) as batches:
             for batch in batches:
-                for lines in _lines(selection.choose(batch, source.path), key_type):
+                for lines in lines_of(selection.choose(batch, source.path), key_type):
                     sink.write(lines)
                 stop = batch.stop
                 report(selection.records, stop)
@@ -141,7 +149,14 @@ def create_index(
             )
         selection.require_all(source.path)
     seconds = time.perf_counter() - began
-    return IndexSummary(selection.records, source.size, seconds, path, selection.left_out)
+    return IndexSummary(
+        selection.records,
+        source.size,
+        seconds,
+        path,
+        selection.left_out,
+        selection.unused_keys,
+    )
 
 
 @contextmanager
@@ -159,20 +174,33 @@ def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Si
         yield sink, sink.name
 
 
-def _lines(chosen: Chosen, key_type: KeyType) -> Iterator[bytes]:
-    """Return the lines of a batch, in pieces that fit into a processor's cache."""
+def lines_of(chosen: Chosen, key_type: KeyType = int, base: int = 0) -> Iterator[bytes]:
+    r"""Yield the lines of a batch, in pieces that fit into a processor's cache.
+
+    Args:
+        chosen: the records.
+        key_type: makes their keys.
+        base: bytes in the files before theirs.
+
+    >>> from array import array
+    >>> list(lines_of(Chosen(array("q", [0, 44]), 0, ["cat", "dog"]), base=100))
+    [b'cat\t100\ndog\t144\n']
+    """
     for start in range(0, len(chosen), BATCH):
         stop = min(start + BATCH, len(chosen))
-        if key_type is int:
-            yield format_lines(chosen.offsets, chosen.first, start, stop, keys=chosen.keys)
+        if isinstance(chosen.keys, list):  # texts of an old index, of whatever bytes
+            texts = map(_line, chosen.keys[start:stop], chosen.offsets[start:stop], repeat(base))
+            yield "".join(texts).encode("utf-8", "surrogateescape")
+        elif key_type is int:
+            yield format_lines(chosen.offsets, chosen.first, start, stop, base, chosen.keys)
         else:
             keys = chosen.keys or range(chosen.first, chosen.first + len(chosen))
-            offsets = chosen.offsets[start:stop]
-            yield "".join(map(_line, map(key_type, keys[start:stop]), offsets)).encode()
+            made = map(key_type, keys[start:stop])
+            yield "".join(map(_line, made, chosen.offsets[start:stop], repeat(base))).encode()
 
 
-def _line(key: object, offset: int) -> str:
+def _line(key: object, offset: int, base: int) -> str:
     text = str(key)
     if not text or "\t" in text or "\n" in text:
         raise ValueError(f"the key of the record at byte {offset} is {text!r}: no loader reads it")
-    return f"{text}\t{offset}\n"
+    return f"{text}\t{offset + base}\n"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from .concurrency import files_at_once, in_parallel, jobs_of_each, walkers
-from .errors import RecordIOError, UnsafeTargetError
+from .errors import KeysError, RecordIOError, UnsafeTargetError
 from .find import FoundFile, RepeatedFile, SkippedFile, find_records
 from .index import IndexSummary, create_index, default_index_path
 from .progress import Report, Together
-from .select import Keys
+from .select import KeepKeys, Keys
 from .sources import StrPath, is_url
 
 
@@ -71,6 +71,11 @@ class ManySummary:
         return dict(sum((Counter(summary.left_out) for summary in self.done), Counter()))
 
     @property
+    def unused_keys(self) -> int:
+        """With the keys of an old index, its entries where no record starts."""
+        return sum(summary.unused_keys for summary in self.done)
+
+    @property
     def bytes(self) -> int:
         """Bytes in the indexed files."""
         return sum(summary.bytes for summary in self.done)
@@ -98,7 +103,7 @@ def create_indexes(
         recursive: take the ``*.rec`` files in the given folders, which may be URLs, and in all
             folders in them, in sorted order, also through links. Those that do not begin like
             RecordIO are skipped; one that is empty is an error.
-        keys: as for `create_index`.
+        keys: as for `create_index`; the old index of a `KeepKeys` is that of a single file.
         images_only: as for `create_index`.
         jobs: as for `create_index`; and so many files are under way at once at most.
         executor: as for `create_index`.
@@ -107,6 +112,7 @@ def create_indexes(
 
     Raises:
         UnsafeTargetError: two of the files would have the same index. Nothing was written.
+        KeysError: there are several files, and one old index. Nothing was written.
         OSError: `out_dir` cannot be made.
 
     >>> summary = create_indexes(["examples/sample.rec"], "indexes")
@@ -118,6 +124,8 @@ def create_indexes(
     folder = None if out_dir is None else os.fsdecode(out_dir)
     plan = [(file, _index_path(file, folder)) for file in found.files]
     _require_different(plan)
+    if isinstance(keys, KeepKeys):
+        _require_single(len(plan), os.fsdecode(keys.index))
     if folder is not None:
         _make_folder(folder)
     together = Together(progress, _sum([file.size for file in found.files]))
@@ -188,3 +196,13 @@ def _require_different(plan: list[tuple[FoundFile, str]]) -> None:
                 path=index,
                 advice="nothing was written; give them names that differ, or index them apart",
             )
+
+
+def _require_single(files: int, old_index: str) -> None:
+    if files > 1:
+        raise KeysError(
+            f"the old index of one file cannot have the keys of {files} files",
+            path=old_index,
+            advice="index each file by itself, with its own old index; or, if this one is over all "
+            "of them, use --combine",
+        )

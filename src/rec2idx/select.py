@@ -5,17 +5,48 @@ from __future__ import annotations
 import struct
 from array import array
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from . import _heads
 from ._walk import Walk
 from .errors import KeysError, NoImageError
 from .framing import IR_HEADER_SIZE
 from .segments import Batch
-from .sources import LocalFile
+from .sources import LocalFile, StrPath
 
-Keys = Literal["sequence", "id"]
-KEYS: tuple[Keys, ...] = ("sequence", "id")
+if TYPE_CHECKING:
+    from .keep import OldKeys
+
+
+@dataclass(frozen=True)
+class KeepKeys:
+    """The keys that an old index has for the records that are still where they were.
+
+    A record gets the key of the entry at the byte where it starts, as it stands there: a number, or
+    a text. Where it starts is all that a record is told by: of a file that was written anew, an old
+    index says nothing.
+
+    A record without a key is refused, since one that is made up might be that of another. So are
+    several different keys of one record, of which all but one would be lost, and a key that several
+    records would get. Entries where no record starts are counted, and left out.
+
+    The old index may be the very one that is replaced. It is kept in memory: 16 bytes an entry, and
+    the keys themselves where they are texts.
+
+    Attributes:
+        index: path or URL of the old index.
+
+    >>> import rec2idx
+    >>> summary = rec2idx.create_index("examples/sample.rec", "old.idx", keys="id")
+    >>> rec2idx.create_index("examples/sample.rec", "new.idx", keys=KeepKeys("old.idx")).records
+    24
+    """
+
+    index: StrPath
+
+
+Keys = Literal["sequence", "id"] | KeepKeys
+KEYS = ("sequence", "id")
 
 # What is looked at to see whether the ids of a file are worth a word.
 PEEK_RECORDS = 4096
@@ -26,6 +57,7 @@ _WHAT_IS_LEFT_OUT = {
     _heads.CUT_LABELS: "record cut off inside its labels",
     _heads.NO_HEADER: "record without an IRHeader",
 }
+NUMBERS = "use running numbers as keys: --keys sequence"  # an advice
 FILE_HEADER, IDENTITY = "file header", "identity record"  # what InsightFace's are
 
 
@@ -36,12 +68,12 @@ class Chosen:
     Attributes:
         offsets: byte offset of each, an array of int64.
         first: number of the first one among those chosen.
-        keys: key of each, an array of uint64; None where the keys are the numbers.
+        keys: key of each, an array of uint64, or texts; None where the keys are the numbers.
     """
 
     offsets: array[int]
     first: int
-    keys: array[int] | None = None
+    keys: array[int] | list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets)
@@ -52,37 +84,59 @@ class Selection:
     """What to choose of the records of one run, and what was left out.
 
     Attributes:
-        keys: "sequence" for running numbers, "id" for the ids in the records' IRHeader.
+        keys: "sequence" for running numbers, "id" for the ids in the records' IRHeader, or a
+            `KeepKeys`, whose index is read at once.
         images_only: whether records are left out that have no bytes after their labels.
         records: so many were chosen.
         left_out: so many were not, by what they are.
+        fitting: so many entries of an old index are where a record starts.
+
+    Raises:
+        KeysError: the old index gives no record a key.
+        OSError: it cannot be read.
     """
 
     keys: Keys = "sequence"
     images_only: bool = False
     records: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
-    _ids: array[int] = field(default_factory=lambda: array("Q"))
+    fitting: int = 0
+    _taken: array[int] = field(default_factory=lambda: array("Q"))  # keys that may not be unique
     _of_insightface: bool = False
+    _old: OldKeys | None = None
 
     def __post_init__(self) -> None:
-        if self.keys not in KEYS:
-            raise ValueError(f"keys is {self.keys!r}, expected one of {', '.join(KEYS)}")
+        if isinstance(self.keys, KeepKeys):
+            from .keep import OldKeys  # it takes longer to import than a small file to index
+
+            self._old = OldKeys(self.keys.index)
+        elif self.keys not in KEYS:
+            raise ValueError(
+                f"keys is {self.keys!r}, expected one of {', '.join(KEYS)}, or KeepKeys(old_index)"
+            )
 
     @property
     def heads(self) -> int:
         """Bytes of each payload that are needed."""
         return IR_HEADER_SIZE if self.images_only or self.keys == "id" else 0
 
-    def choose(self, batch: Batch, path: str) -> Chosen:
-        """Choose from a batch of the file `path`; batches come in order.
+    @property
+    def unused_keys(self) -> int:
+        """Entries of an old index that are where no record starts."""
+        return 0 if self._old is None else self._old.entries - self.fitting
+
+    def choose(self, batch: Batch, path: str, base: int = 0) -> Chosen:
+        """Choose from a batch of the file `path`, before which are `base` bytes in other files.
+
+        Batches come in order. Nothing is given any more once a record has no key in an old index:
+        `require_all` says so.
 
         Raises:
             KeysError: a record has no id.
         """
         first = self.records
         offsets, heads = batch.offsets, batch.heads
-        keys = None
+        keys: array[int] | list[str] | None = None
         if heads is not None:
             kinds = _heads.kinds(batch.sizes, heads)
             if self.images_only:
@@ -91,6 +145,14 @@ class Selection:
             if self.keys == "id":
                 keys = self._ids_of(batch, kinds, path)
         self.records += len(offsets)
+        if self._old is not None:
+            self.fitting += self._old.fitting(batch, base)
+            found = self._old.look_up(batch, offsets, path, base)
+            if found is None:
+                return Chosen(array("q"), first)
+            if self._old.repeats:
+                self._taken.extend(found)
+            keys = self._old.written(found)
         return Chosen(offsets, first, keys)
 
     def require_all(self, path: str) -> None:
@@ -98,7 +160,7 @@ class Selection:
 
         Raises:
             NoImageError: it is nothing.
-            KeysError: two of the records have the same key.
+            KeysError: two of the records have the same key, or one has none or several.
         """
         if self.records == 0:
             raise NoImageError(
@@ -106,15 +168,23 @@ class Selection:
                 path=path,
                 advice="are these image records? Without --images-only all records are taken",
             )
-        count, least = _heads.repeats(self._ids)
+        if self._old is None:
+            self._require_distinct(path, "an id", "id", NUMBERS)
+        else:
+            self._old.require_all(self.records)
+            self._require_distinct(path, f"a key in {self._old.path}", "key", self._old.ADVICE)
+
+    def _require_distinct(self, path: str, a_key: str, key: str, advice: str) -> None:
+        count, least = _heads.repeats(self._taken)
         if least is not None:
-            one = self._ids.index(least)
-            other = self._ids.index(least, one + 1)
+            one = self._taken.index(least)
+            other = self._taken.index(least, one + 1)
+            name = least if self._old is None else self._old.written(array("Q", [least]))[0]
             raise KeysError(
-                f"{count} of {len(self._ids)} records have an id that a record before them has, "
-                f"such as id {least} of the index's records {one} and {other}",
+                f"{count} of {len(self._taken)} records have {a_key} that a record before them "
+                f"has, such as {key} {name} of the index's records {one} and {other}",
                 path=path,
-                advice="use running numbers as keys: --keys sequence",
+                advice=advice,
             )
 
     def _ids_of(self, batch: Batch, kinds: array[int], path: str) -> array[int]:
@@ -131,9 +201,9 @@ class Selection:
                 offset=batch.offsets[at],
                 expected="an IRHeader of 24 bytes",
                 found=f"a record of {batch.sizes[at]}",
-                advice="use running numbers as keys: --keys sequence",
+                advice=NUMBERS,
             )
-        self._ids.extend(ids)
+        self._taken.extend(ids)
         return ids
 
     def _count_left_out(self, kinds: array[int], batch: Batch) -> None:

@@ -2,4 +2,10 @@
 
 # These run in a peer's environment, or write what is pinned; neither holds tests or can be
 # imported here.
-collect_ignore = ["in_mxnet.py", "in_dali.py", "pin.py"]
+collect_ignore = [
+    "in_mxnet.py",
+    "in_mxnet_lines.py",
+    "in_dali.py",
+    "in_dali_lines.py",
+    "pin.py",
+]

@@ -9,6 +9,8 @@ from servers import Manners, Nginx, OwnServer, S3Server
 
 import rec2idx
 
+THREES = b"".join(b"%d\t%d\n" % (3 * number, 44 * number) for number in range(6))
+
 
 @pytest.fixture(params=["nginx", "own", "own without ranges", "s3"])
 def put(request, nginx: Nginx, web_folder: Path, own: OwnServer, s3: S3Server):
@@ -72,3 +74,33 @@ def test_a_faulty_server_gives_the_right_index_or_an_error(own):
         url = own.put("a.rec", data, manners)
         found = [at for batch in rec2idx.scan(url, segment_size=20_000) for at in batch.offsets]
         assert found == list(range(0, len(data), 108))
+
+
+def test_the_keys_of_an_old_index_behind_a_url(put, tmp_path, run):
+    old = THREES + b"77\t5\n"
+    done = run(
+        put("six.rec", SIX),
+        "out.idx",
+        "--keys",
+        f"keep={put('old.idx', old)}",
+        "--progress",
+        "none",
+    )
+    assert done.returncode == 0
+    assert "old.idx fits no record; index written to out.idx" in done.stderr
+    assert (tmp_path / "out.idx").read_bytes() == THREES
+
+
+def test_the_old_index_in_a_bucket_is_the_one_that_is_replaced(s3, run):
+    url = s3.put("kept", "six.rec", SIX)
+    old = s3.put("kept", "six.idx", THREES + b"77\t5\n")
+    assert run(url, "-q", "--keys", f"keep={old}").returncode == 0
+    assert s3.get("kept", "six.idx") == THREES
+
+
+def test_a_record_file_behind_a_url_is_no_old_index(put, tmp_path, run):
+    url = put("six.rec", SIX)
+    done = run(url, "out.idx", "-q", "--keys", f"keep={url}")
+    assert done.returncode == 1
+    assert f"{url}: not an old index, but a RecordIO file; " in done.stderr
+    assert not (tmp_path / "out.idx").exists()

@@ -13,7 +13,7 @@ from .arguments import parse_args
 from .messages import count, say
 from .progress import progress_report
 from .run import DONE, executor, run
-from .selection import left_out, say_other_ids
+from .selection import left_out, say_other_ids, unused_keys
 from .standard import stdin
 
 
@@ -41,7 +41,8 @@ def _index(args: argparse.Namespace) -> int:
     if not args.quiet:
         say(
             f"{name}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
-            f"{done.seconds:.3g} s{left_out(done.left_out)}; index written to {done.index}"
+            f"{done.seconds:.3g} s{left_out(done.left_out)}"
+            f"{unused_keys(done.unused_keys, args.keys)}; index written to {done.index}"
         )
         say_other_ids([name], args, "rec2idx")
     return DONE

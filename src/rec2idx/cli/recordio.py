@@ -6,14 +6,15 @@ import argparse
 
 from .._version import __version__
 from ..combine import CombinedSummary, combine_index
+from ..errors import KeysError
 from ..find import FoundFiles, find_records
 from ..many import ManySummary, create_indexes
 from .arguments import Parser, add_workers
 from .info import add_arguments
 from .messages import count, describe, say
 from .progress import progress_report
-from .run import DONE, FAILED, executor, run
-from .selection import add_selection, left_out, say_other_ids
+from .run import DONE, FAILED, USAGE, executor, run
+from .selection import add_selection, left_out, say_other_ids, unused_keys
 from .standard import bar, tell
 
 EXAMPLES = """\
@@ -89,17 +90,21 @@ def _index(args: argparse.Namespace) -> int:
 
 
 def _separately(args: argparse.Namespace) -> int:
-    with executor(args) as workers, progress_report(bar(args), "recordio", None) as report:
-        done = create_indexes(
-            args.records,
-            args.out_dir,
-            recursive=args.recursive,
-            keys=args.keys,
-            images_only=args.images_only,
-            jobs=args.jobs,
-            executor=workers,
-            progress=report,
-        )
+    try:
+        with executor(args) as workers, progress_report(bar(args), "recordio", None) as report:
+            done = create_indexes(
+                args.records,
+                args.out_dir,
+                recursive=args.recursive,
+                keys=args.keys,
+                images_only=args.images_only,
+                jobs=args.jobs,
+                executor=workers,
+                progress=report,
+            )
+    except KeysError as error:  # what is wrong with a file alone is in the summary
+        _say(describe(error))
+        return USAGE
     _say_passed_over(done)
     for file in done.failed:
         text = describe(file.error) if file.error is not None else ""
@@ -110,7 +115,7 @@ def _separately(args: argparse.Namespace) -> int:
         _say(f"{', '.join(args.records)}: no RecordIO file there")
     elif not args.quiet:
         number = f"{len(done.done)} of {count(len(done.files), 'file')}"
-        _say(f"{number} indexed, {_amounts(done)}")
+        _say(f"{number} indexed, {_amounts(done, args)}")
         say_other_ids([file.record for file in done.files if file.summary], args, "recordio")
     return DONE if done.files and not done.failed else FAILED
 
@@ -139,7 +144,7 @@ def _combined(args: argparse.Namespace) -> int:
     for warning in done.warnings:
         _say(warning)
     if not args.quiet:
-        _say(f"{count(len(done.files), 'file')} in one index, {_amounts(done)}")
+        _say(f"{count(len(done.files), 'file')} in one index, {_amounts(done, args)}")
         say_other_ids(done.path[:1], args, "recordio")
         tell(done.dali_call)
         if done.mxnet_call is not None:
@@ -154,11 +159,12 @@ def _say_passed_over(found: ManySummary | FoundFiles) -> None:
         _say(f"{describe(skipped.reason)}; skipped")
 
 
-def _amounts(done: ManySummary | CombinedSummary) -> str:
+def _amounts(done: ManySummary | CombinedSummary, args: argparse.Namespace) -> str:
     text = f"{count(done.records, 'record')}, {count(done.bytes, 'byte')}, {done.seconds:.3g} s"
+    unused = unused_keys(done.unused_keys, args.keys)
     if isinstance(done, CombinedSummary):
-        return f"{text}{left_out(done.records_left_out)}; index written to {done.index}"
-    return text + left_out(done.left_out)
+        return f"{text}{left_out(done.records_left_out)}{unused}; index written to {done.index}"
+    return text + left_out(done.left_out) + unused
 
 
 def _say(text: str) -> None:

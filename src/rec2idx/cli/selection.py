@@ -7,8 +7,9 @@ import contextlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from typing import cast
 
-from ..select import KEYS, tells_other_ids
+from ..select import KEYS, KeepKeys, Keys, tells_other_ids
 from .messages import count, say
 
 LOOK = 3  # files
@@ -22,13 +23,31 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which records an index names, and under which keys."""
     parser.add_argument(
         "--keys",
-        choices=KEYS,
+        type=keys_of,
+        metavar="KEYS",
         default="sequence",
-        help="running numbers (default), or the records' ids",
+        help="sequence: running numbers (default); id: the records' ids; keep=OLD.idx: those that "
+        "an old index has where the records start, be it the one that is replaced",
     )
     parser.add_argument(
         "--images-only", action="store_true", help="leave out records without an image"
     )
+
+
+def keys_of(text: str) -> Keys:
+    """Return the keys that a command line asks for.
+
+    >>> keys_of("id"), keys_of("keep=old.idx")
+    ('id', KeepKeys(index='old.idx'))
+    """
+    if text in KEYS:
+        return cast("Keys", text)
+    kind, _, index = text.partition("=")
+    if kind == "keep" and index:
+        return KeepKeys(index)
+    # Of another exception, argparse would say that it is about an argument, and name it again.
+    expected = f"{', '.join(KEYS)} or keep=OLD.idx"
+    raise argparse.ArgumentError(None, f"--keys is {text!r}, expected {expected}")
 
 
 def say_other_ids(paths: Sequence[str], args: argparse.Namespace, program: str) -> None:
@@ -54,3 +73,15 @@ def left_out(records: Mapping[str, int]) -> str:
         noun, more = re.split(r"(?<=record)\b|(?<=header)\b", what, maxsplit=1)
         parts.append(count(number, noun) + more)
     return f"; left out {', '.join(parts)}" if parts else ""
+
+
+def unused_keys(number: int, keys: Keys) -> str:
+    """Return how many keys of an old index fit no record, as the end of a phrase.
+
+    >>> unused_keys(1, KeepKeys("old.idx")), unused_keys(0, KeepKeys("old.idx"))
+    ('; 1 key of old.idx fits no record', '')
+    """
+    if number == 0 or not isinstance(keys, KeepKeys):
+        return ""
+    index = os.fsdecode(keys.index)
+    return f"; {count(number, 'key')} of {index} {'fits' if number == 1 else 'fit'} no record"
