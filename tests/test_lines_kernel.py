@@ -117,6 +117,7 @@ def test_entries_in_order(entries):
 
 
 @given(some_entries, st.sets(st.integers(0, 30)), st.integers(0, 10))
+@example([(1 << 63, 7)], {(1 << 63) - 1}, 1)
 def test_entries_and_records(entries, records, base):
     entries.sort(key=lambda entry: entry[0])
     offsets, keys = columns(entries)

@@ -240,9 +240,9 @@ def match(array.array offsets not None, array.array keys not None, array.array r
     cdef uint8_t* mark = marks.data.as_uchars
     cdef uint64_t start
     with nogil:
-        at = first_from(offset, entries, <uint64_t>(record[0] + base)) if count else 0
+        at = first_from(offset, entries, <uint64_t>record[0] + base) if count else 0
         for i in range(count):
-            start = <uint64_t>(record[i] + base)
+            start = <uint64_t>record[i] + base
             while at < entries and offset[at] < start:
                 at += 1
             if at == entries or offset[at] != start:

@@ -15,10 +15,10 @@ from reference import read
 import rec2idx
 from rec2idx import Batch, MXRecordIO, RecordIOError, scan
 from rec2idx.contents import info
-from rec2idx.sources import Stream
 
 from .buffers import PATH, file_of
 from .choices import Choices
+from .drip import Drip
 
 T = TypeVar("T")
 
@@ -53,16 +53,6 @@ def _batches_of(most: int) -> Iterator[None]:
     finally:
         for module in BATCHING:
             module.BATCH = usual
-
-
-class Drip(Stream):
-    """A stream that gives a few bytes at a time, at its beginning, too."""
-
-    HEAD = 8
-
-    def __init__(self, data: bytes, most: int) -> None:
-        super().__init__(io.BytesIO(data), "drip")
-        self.CHUNK = most
 
 
 def scans(data: bytes) -> None:

@@ -32,6 +32,10 @@ WORDS = [
     b"\x89PNG\r\n\x1a\n",
     b"IHDR",
     b"IEND",
+    b"\t0\n",
+    b"\r\n",
+    b"18446744073709551615",
+    b"18446744073709551616",
 ]
 
 
@@ -72,6 +76,15 @@ def files() -> list[bytes]:
     return [data for data in whole + damaged if len(data) <= MOST]
 
 
+def indexes() -> list[bytes]:
+    """Indexes, as they should be and otherwise."""
+    plain = "".join(f"{key}\t{44 * key}\n" for key in range(12)).encode()
+    odd = b"\xef\xbb\xbf0\t0\n\n#\t1\n007 3\r\n-1\t+5\ncat\t1_0\r7\t18446744073709551616\n8\t9"
+    texts = b"".join(b"n%d.jpg\t%d\n" % (number, number) for number in range(12))
+    others = [plain.replace(b"\t", b" "), plain.replace(b"\n", b"\r\n")]
+    return [plain, odd, texts, *others, b"5\t" + b"1" * 300 + b"\n"]
+
+
 def _unescaped(chance: random.Random) -> bytes:
     """A file whose payloads hold what looks like records, some of which reach into the next one."""
     lies = [part(0, b"abcd"), part(0, b"") * 5, part(1, b""), b"abcd", MAGIC]
@@ -86,7 +99,7 @@ def inputs(seed: int) -> list[bytes]:
     unescaped = [_unescaped(chance) for _ in range(20)]
     return [
         chance.choice((bytes(KNOBS), chance.randbytes(KNOBS))) + content
-        for content in unescaped + files() + pictures()
+        for content in unescaped + files() + pictures() + indexes()
     ]
 
 

@@ -12,6 +12,7 @@ _MODULES = {
     "walks": ("records", "shrunk", "feed", "find_start"),
     "columns": ("heads", "tally", "misfits"),
     "lines": ("formats",),
+    "indexes": ("parses", "entries", "indexes"),
     "files": ("scans", "streams", "infos", "reads"),
     "images": ("images",),
 }
