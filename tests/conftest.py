@@ -1,5 +1,6 @@
 """Fixtures and settings shared by the quick tests."""
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,12 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 COMMAND = Path(sys.executable).with_name("rec2idx")
+
+# The tests send signals, which shells let their background processes ignore, and nohup too.
+for _number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        _default = signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(_number, _default)
 
 # Files are written anew by each example, so the folder may serve all examples of a test.
 settings.register_profile(
