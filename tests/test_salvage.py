@@ -365,3 +365,19 @@ def test_headers_are_found_at_any_byte(pieces, start):
         if data[at : at + 4] == MAGIC and data[at + 7] >> 5 < 2
     ]
     assert find_opening(data, start) == next(iter(expected), -1)
+
+
+def test_two_damages_the_second_of_which_is_the_end(tmp_path):
+    """Bytes inserted, so that records start elsewhere, and the last padding missing."""
+    data = b"junk!" + SIX[:220] + part(0, image(5, 5, b"ten bytes."))[:-2]
+    records, regions = salvaged(tmp_path / "a.rec", data)
+    assert [at for at, _ in records] == [start + 5 for start in STARTS]
+    assert regions == [(0, 5, 0, "wrong-magic"), (267, 267, 6, "cut-padding")]
+
+
+def test_a_false_head_in_the_last_record_before_a_stray_byte(tmp_path):
+    """What it opens ends where the record ends, so that it is bytes of the record."""
+    data = SIX + part(0, image(6, 6, part(0, b"four")))
+    records, regions = salvaged(tmp_path / "a.rec", data + b"x")
+    assert [at for at, _ in records] == [*STARTS, 264]
+    assert regions == [(len(data), len(data) + 1, 7, "stray-bytes")]

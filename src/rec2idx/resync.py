@@ -139,9 +139,10 @@ class _Search:
             led_past = walk.position > past and walk.opened < 0
             if whole == MANY or (whole >= enough and led_past):
                 return True
-        if walk.status in (_walk.CUT_HEADER, _walk.CUT_PART):
+        if walk.status in (_walk.CUT_HEADER, _walk.CUT_PART) and walk.position > past:
             # As far as can be seen, a second damage: the end of the file is missing.
-            return near and (whole > 0 or lacks_padding(walk))
+            least = (0 if lacks_padding(walk) else 1) if near else SEVERAL
+            return whole >= least
         return walk.status == _walk.END
 
     def _lrec(self, part: int) -> int:

@@ -97,11 +97,3 @@ def parts_of(source: Source, offset: int) -> Iterator[tuple[int, int]]:
         if cflag in (WHOLE, LAST):
             return
         offset = start + padded(length)
-
-
-def extent(source: Source, offset: int) -> int:
-    """Return bytes from the start of a record to the end of its padding."""
-    stop = offset
-    for start, end in parts_of(source, offset):
-        stop = start + padded(end - start)
-    return stop - offset

@@ -97,7 +97,7 @@ def infos(data: bytes) -> None:
             return
         streamed = info(io.BytesIO(content)).as_dict()
     json.dumps(found)
-    apart = {"path", "seconds", "sample"}
+    apart = {"path", "seconds", "sample", "unescaped"}
     assert {k: v for k, v in found.items() if k not in apart} == {
         k: v for k, v in streamed.items() if k not in apart
     }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ..findings import Findings
 from ..segments import Batch
 from ..sources import LocalFile, Source
-from ..spans import Records, extent
+from ..spans import Records
 from .images import judge
 from .magics import search, search_in_pieces
 
@@ -36,7 +36,7 @@ class Stretch:
         first: number of the first one.
         offsets: where each starts, an array of int64.
         sizes: payload size of each, an array of int64.
-        stop: where the last one ends, or what is damaged behind it.
+        stop: where the last one ends.
     """
 
     first: int
@@ -50,7 +50,7 @@ def stretches(batch: Batch, limit: int) -> Iterator[Stretch]:
     offsets, at = batch.offsets, 0
     count = bisect_left(offsets, limit)
     while at < count:
-        # A record ends where the next one starts; what is damaged between them counts as its own.
+        # A record ends where the next one starts: no batch goes on behind damage.
         most = offsets[at] + STRETCH
         fit = len(batch) if batch.stop <= most else bisect_right(offsets, most, at) - 1
         stop = min(max(fit, at + 1), count)
@@ -128,9 +128,7 @@ class Payloads:
         found = Findings()
         source, start = self._source, stretch.offsets[0]
         length = stretch.stop - start
-        if length > LARGEST:  # a single record, or one before much damage
-            length = extent(source, start)
-        if length > LARGEST:
+        if length > LARGEST:  # a single record
             if self._magics:
                 search_in_pieces(found, source, stretch.first, start, STRETCH)
             return found
