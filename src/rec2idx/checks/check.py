@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from .. import _tally
 from ..findings import READERS, USUAL_READERS, Finding, Findings, Reader
-from ..lines import read_index
+from ..lines import IndexFile, read_index
 from ..progress import Progress, Report
 from ..segments import Batch
 from ..sources import Source, Stream, StrPath, opened
@@ -23,6 +23,7 @@ from .reading import check_reading
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+LONG_INDEX = 1 << 22  # bytes; a shorter one is read in less time than a thread takes to start
 _ORDER = ("error", "warning", "note")
 _IMAGELESS = _tally.NO_IMAGE | _tally.CUT_LABELS | _tally.NO_HEADER
 
@@ -121,23 +122,24 @@ def check(
     paths: list[str] = []
     size = 0
     course = _Course(progress, _total(sources), began)
-    for record in sources:
-        with opened(record) as source:
-            found = check_file(
-                findings,
-                source,
-                wanted,
-                full=full,
-                jobs=jobs,
-                executor=executor,
-                seen=course,
-            )
-            paths.append(source.path)
-            size += source.size
-            course.file_done(source.size)
-        if found is not None:
-            surveys.append(found)
-    lines = None if index is None else read_index(index)
+    with _read_meanwhile(index) as lines_of:
+        for record in sources:
+            with opened(record) as source:
+                found = check_file(
+                    findings,
+                    source,
+                    wanted,
+                    full=full,
+                    jobs=jobs,
+                    executor=executor,
+                    seen=course,
+                )
+                paths.append(source.path)
+                size += source.size
+                course.file_done(source.size)
+            if found is not None:
+                surveys.append(found)
+        lines = lines_of()
     whole_set = surveys if len(surveys) == len(sources) else []
     check_reading(findings, whole_set, lines, wanted)
     found_all = findings.all() if lines is None else with_keys(findings.all(), lines, whole_set)
@@ -150,6 +152,20 @@ def check(
         tuple(sorted(found_all, key=lambda found: _ORDER.index(found.severity))),
         time.perf_counter() - began,
     )
+
+
+@contextmanager
+def _read_meanwhile(index: Record | None) -> Iterator[Callable[[], IndexFile | None]]:
+    """Give what returns the index; a long one is read while the records are looked at."""
+    if index is None:
+        yield lambda: None
+    elif (_size(index) or 0) < LONG_INDEX:
+        yield lambda: read_index(index)
+    else:
+        from concurrent.futures import ThreadPoolExecutor  # 12 ms
+
+        with ThreadPoolExecutor(1) as pool:
+            yield pool.submit(read_index, index).result
 
 
 def _known(readers: Iterable[Reader]) -> set[Reader]:
