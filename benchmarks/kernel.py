@@ -11,7 +11,8 @@ import os
 import sys
 from time import perf_counter_ns
 
-from rec2idx._walk import WALKING, Walk, format_lines
+from rec2idx._format import format_lines
+from rec2idx._walk import WALKING, Walk
 
 BATCH = 8192  # records, as in `rec2idx.scan`
 

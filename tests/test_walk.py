@@ -12,7 +12,8 @@ from reference import MAGIC, part, read, record
 from samples import payload_lists, payloads, whole_file
 
 from rec2idx import _walk
-from rec2idx._walk import Walk, format_lines
+from rec2idx._format import format_lines
+from rec2idx._walk import Walk
 
 NUMBERS = st.integers(0, (1 << 63) - 1)
 BLOCKS = st.sampled_from([8, 9, 11, 12, 16, 40, 100, 4096, 1 << 17])

@@ -48,11 +48,3 @@ class Walk:
     def grow(self, size: int) -> None: ...
 
 def find_start(data: bytes | bytearray | memoryview, at: int) -> int: ...
-def format_lines(
-    offsets: array[int],
-    first: int,
-    start: int = ...,
-    stop: int = ...,
-    base: int = ...,
-    keys: array[int] | None = ...,
-) -> bytes: ...

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ._walk import format_lines
+from ._format import format_lines
 from .damage import Damage
 from .errors import EmptyFileError
 from .progress import Progress, Report

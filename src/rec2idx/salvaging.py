@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._walk import format_lines
+from ._format import format_lines
 from .damage import Damage, DamagedRegion
 from .errors import DamagedRecordError, EmptyFileError
 from .progress import Progress, Report

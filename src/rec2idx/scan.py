@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from . import _walk
 from .damage import DamagedRegion, error_of, region_of, wrong_length
 from .errors import DamagedRecordError, NotRecordIOError
-from .resync import resume
 from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker, without_padding
 from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
@@ -210,6 +209,8 @@ class _Chain:
             self._salvage(region_of(error, walk.size, walk.size, self.count))
             self.ended = True
             return
+        from .resync import resume  # few files are damaged
+
         held = self._held
         before = held.offsets[-1] if held is not None and held.stop == self.position else -1
         lost = resume(self.source, walk, before)

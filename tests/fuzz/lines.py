@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rec2idx._walk import format_lines
+from rec2idx._format import format_lines
 
 from .buffers import column
 from .choices import LARGEST, Choices
