@@ -84,6 +84,21 @@ def test_console_examples_in_the_readme(folder):
         assert without_times(done.stdout) == without_times(output), command
 
 
+@pytest.mark.parametrize(
+    ("page", "kinds"),
+    [
+        ("info.md", ["Info", "Sizes", "Ids", "Picture", "InsightFace"]),
+        ("check.md", ["Check", "Finding", "Place"]),
+    ],
+)
+def test_pages_name_every_field_of_the_json(page, kinds):
+    """They are the same in Python."""
+    text = (ROOT / "docs" / page).read_text()
+    named = set(re.findall(r"`(\w+)`", text))
+    for kind in kinds:
+        assert {field.name for field in dataclasses.fields(getattr(rec2idx, kind))} <= named
+
+
 def test_the_readme_lists_every_exit_status():
     """As the command defines them."""
     from rec2idx.cli import run
