@@ -94,7 +94,9 @@ def test_dali_decodes_each_image_of_an_index_of_images(faces: Path) -> None:
     expected = [hashlib.sha256(PICTURES[n]).hexdigest() for n in range(1, 6)]
     assert [digest for digest, _ in samples] == expected
     assert [label for _, label in samples] == [[0.0], [0.0], [0.0], [1.0], [1.0]]
-    assert len(shapes) == 5
+    assert len(shapes) == rec2idx.info(faces).images == 5
+    found = rec2idx.check(faces, index, readers=["dali"]).findings
+    assert {finding.severity for finding in found} == {"note"}
     rec2idx.create_index(faces, index)
     with pytest.raises(AssertionError, match="decod"):
         in_dali({"do": "decode", "record": faces, "index": index})
