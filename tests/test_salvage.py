@@ -381,3 +381,54 @@ def test_a_false_head_in_the_last_record_before_a_stray_byte(tmp_path):
     records, regions = salvaged(tmp_path / "a.rec", data + b"x")
     assert [at for at, _ in records] == [*STARTS, 264]
     assert regions == [(len(data), len(data) + 1, 7, "stray-bytes")]
+
+
+def test_the_next_word_leads_on_by_chance(tmp_path):
+    """It is payload: a record grew by a bit of its length, and where it ends is no magic."""
+    records = [record(image(at, at, bytes(20 + at))) for at in range(30)]
+    tail = MAGIC[:1] + b"no!" + (len(records[1]) - 12 + len(records[2])).to_bytes(4, "little")
+    data = set_lrec(b"".join(records), 0, 0, len(records[0]) - 8 + 8)
+    start = len(records[0])
+    data = data[: start + 8] + tail + data[start + 16 :]
+    kept, regions = salvaged(tmp_path / "a.rec", data)
+    starts = starts_of(*records)
+    assert [at for at, _ in kept] == starts[1:]
+    assert [region[:2] for region in regions] == [(0, starts[1])]
+
+
+def test_records_in_payloads_near_a_cut_end(tmp_path):
+    """At odd places, each leading to the next, up to the end of the file: payload all the same."""
+    records = [record(b"odd" + part(0, b"12345678")[:8] + b"x") for _ in range(5)]
+    data = flip_byte(b"".join(records), 7, 1 << 4)
+    kept, _ = salvaged(tmp_path / "a.rec", data)
+    assert [at for at, _ in kept] == [20, 40, 60, 80]
+
+
+@pytest.mark.parametrize("prefix", [b"", bytes(1 << 20)])
+def test_an_archive_is_not_gone_through(tmp_path, prefix):
+    """Zeros may be what is left of a download; records in what else is known are not its own."""
+    import tarfile
+
+    (tmp_path / "six.rec").write_bytes(SIX)
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(tmp_path / "six.rec", "six.rec")
+    if not prefix:
+        with pytest.raises(rec2idx.NotRecordIOError, match="but a tar archive"):
+            salvaged(tmp_path / "a.rec", (tmp_path / "a.tar").read_bytes())
+    else:
+        kept, regions = salvaged(tmp_path / "a.rec", prefix + SIX)
+        assert [at for at, _ in kept] == [at + len(prefix) for at in STARTS]
+        assert regions == [(0, len(prefix), 0, "wrong-magic")]
+
+
+def test_long_chains_from_many_places_take_no_more_than_their_share(tmp_path):
+    """Each of 20,000 places leads into one chain that breaks: reading it each time takes hours."""
+    middle = part(1, bytes(1016)) + part(2, bytes(1016)) * 60 + part(3, b"")
+    chain = middle * 14
+    heads = b"".join(
+        part(0, b"")[:4] + (8 * (20_000 - at - 1)).to_bytes(4, "little") for at in range(20_000)
+    )
+    data = record(b"x" * 8) + b"z" + heads + chain + b"junk" * 8
+    kept, regions = salvaged(tmp_path / "a.rec", data, jobs=1)
+    assert kept[0] == (0, 8)
+    assert regions[-1][1] == len(data)

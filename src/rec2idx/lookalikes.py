@@ -39,7 +39,8 @@ INDEX = Lookalike("an index", "give the .rec file first, then the index", False)
 _HTML = Lookalike("an HTML page", _DOWNLOAD, False)
 _XML = Lookalike("an XML document", _DOWNLOAD, False)
 _TAR = Lookalike("a tar archive", _UNPACK)
-_ZEROS = Lookalike("zeros", "the download or copy was not finished: start it again", False)
+ZEROS = "zeros"
+_ZEROS = Lookalike(ZEROS, "the download or copy was not finished: start it again", False)
 _TFRECORD = Lookalike("a TFRecord file", "index it with DALI's tfrecord2idx")
 _SWAPPED = Lookalike(
     "RecordIO in big-endian byte order", "write it again on a little-endian machine"

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeGuard
 
 from . import _walk
 from .damage import DamagedRegion, error_of, region_of, wrong_length
 from .errors import DamagedRecordError, NotRecordIOError
+from .lookalikes import ZEROS
 from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker, without_padding
 from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
@@ -23,6 +24,8 @@ from .workers import SEGMENT_BYTES, Plan, Workers, is_elsewhere
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from .resync import Resync
 
 # Before a file is cut into segments, so many bytes of it are walked, for so many seconds, to see
 # what is in it; and it is not cut where the rest takes no longer than threads take to start.
@@ -136,6 +139,13 @@ def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
     return elapsed * (chain.source.size - chain.position) / chain.position
 
 
+def _is_damage(error: Exception) -> TypeGuard[DamagedRecordError | NotRecordIOError]:
+    """Return whether there may be records behind it, and not another kind of file around them."""
+    if isinstance(error, NotRecordIOError):
+        return error.looks_like in (None, ZEROS)
+    return isinstance(error, DamagedRecordError)
+
+
 class _Chain:
     """The true chain of records, from the first byte on."""
 
@@ -149,6 +159,7 @@ class _Chain:
         self._salvage = salvage
         # With salvage, the last batch is held back: its last record may turn out to be damaged.
         self._held: Batch | None = None
+        self._search: Resync | None = None
 
     def walk_on(self, stop: int = NEVER, segment: Segment | None = None) -> Iterator[Batch]:
         """Walk until `stop` is passed, or the chain meets the records of `segment`."""
@@ -201,7 +212,7 @@ class _Chain:
     def _pass_over(self, walk: _walk.Walk) -> Iterator[Batch]:
         """Go on behind the damage at which a walk has stopped, or raise what says so."""
         error = error_of(walk, self.source, self.count)
-        if self._salvage is None or not isinstance(error, (DamagedRecordError, NotRecordIOError)):
+        if self._salvage is None or not _is_damage(error):
             raise error
         if isinstance(error, DamagedRecordError) and error.reason == "cut-padding":
             yield from self._take(without_padding(self.source, self.position, self.heads))
@@ -209,11 +220,9 @@ class _Chain:
             self._salvage(region_of(error, walk.size, walk.size, self.count))
             self.ended = True
             return
-        from .resync import resume  # few files are damaged
-
         held = self._held
         before = held.offsets[-1] if held is not None and held.stop == self.position else -1
-        lost = resume(self.source, walk, before)
+        lost = self._resync().resume(walk, before)
         if lost.start == before and held is not None:
             self.count -= 1
             self._held = held.without_last()
@@ -224,6 +233,13 @@ class _Chain:
         self._salvage(region_of(error, lost.start, lost.stop, self.count))
         self.position = lost.stop
         self.ended = lost.stop == self.source.size
+
+    def _resync(self) -> Resync:
+        if self._search is None:
+            from .resync import Resync  # few files are damaged
+
+            self._search = Resync(self.source)
+        return self._search
 
     def _meets(self, segment: Segment | None) -> bool:
         return segment is not None and bool(segment.from_record(self.position))
