@@ -11,7 +11,7 @@ from ..lines import IndexFile, dali_entries
 from ..survey import Survey
 from .lines import REWRITE, what_else
 from .pairing import Pairing, pairing_of
-from .places import offset_places, record_places
+from .places import offset_places, path_of, record_places, records_having
 
 LEAVE_OUT = "leave such records out of the index"
 APART = "leave the file out of DALI's path, and make the index without it"
@@ -129,29 +129,27 @@ def _check_samples(findings: Findings, index: IndexFile, pairing: Pairing) -> No
 
 def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing) -> None:
     """Find records that are samples, and should be none."""
-    path = pairing.records.surveys[0].path if index is None else index.path
     for wanted, unwanted, what in _REFUSED:
-        count, first = pairing.having(wanted, unwanted)
-        if count:
+        for path, count, places in records_having(pairing, index, wanted, unwanted):
             findings.add_places(
                 "refused-record",
                 "error",
                 path,
                 f"DALI fails when it comes to {what}",
                 LEAVE_OUT,
-                record_places(pairing, first, index),
+                places,
                 count,
                 reader="dali",
             )
-    count, first = pairing.having(_tally.NO_IMAGE, _tally.SHORT_FIRST | _tally.LABELS_SPLIT)
-    if count:
+    elsewhere = _tally.SHORT_FIRST | _tally.LABELS_SPLIT
+    for path, count, places in records_having(pairing, index, _tally.NO_IMAGE, elsewhere):
         findings.add_places(
             "no-image",
             "warning",
             path,
             "DALI gives an empty image for a record without one, and its decoders fail at that",
             f"{LEAVE_OUT}: --images-only",
-            record_places(pairing, first, index),
+            places,
             count,
             reader="dali",
         )
@@ -162,7 +160,6 @@ def _check_files(
 ) -> None:
     """Find samples that DALI looks for in another file than theirs."""
     records = pairing.records
-    path = records.surveys[0].path if index is None else index.path
     past, at_end = _misplaced(read, records.bases[1:])
     on_s3 = any(survey.path.startswith("s3://") for survey in records.surveys)
     told: tuple[tuple[list[int], str, Severity, str], ...] = (
@@ -185,13 +182,14 @@ def _check_files(
         if not offsets:
             continue
         found = [_pairs.place_of(records.starts, offset) for offset in offsets[: _pairs.FEW]]
+        samples = [record for record in found if record >= 0]
         findings.add_places(
             code,
             severity,
-            path,
+            path_of(pairing, index, samples),
             what,
             "leave files out that have no entry, and put a file with several entries last",
-            record_places(pairing, [record for record in found if record >= 0], index),
+            record_places(pairing, samples, index),
             len(offsets),
             reader="dali",
         )

@@ -133,7 +133,7 @@ class _Looks:
         if self._layout is not None:
             self._layout.add_to(findings, found)
         if self._labels is not None:
-            self._labels.add_to(findings, path, self._readers)
+            self._labels.add_to(findings, path)
         findings.add_all(self._findings)
         self._add_limits(findings, found)
 
@@ -142,7 +142,7 @@ class _Looks:
         self._dialect = payload_of(_joined([batch for batch, _ in self._held]), KEPT, MOST)
         of_images = self._dialect == IMAGE_RECORDS
         if of_images:
-            self._labels = Labels()
+            self._labels = Labels(self._readers)
             if Layout.is_of(self._held[0][0]):
                 self._layout = Layout()
         images = self._full and of_images

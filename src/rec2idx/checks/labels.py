@@ -6,8 +6,10 @@ import struct
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from .. import _heads, _tally
+from ..findings import KEPT as KEPT_PLACES
 from ..findings import Findings, Place, Reader
 from ..segments import Batch
 from ..survey import KEPT
@@ -28,15 +30,33 @@ PACK = (
 )
 
 
-class Labels:
-    """Counts labels while the records of a file are walked; the batches come in order."""
+@dataclass
+class _Found:
+    """Images of which the same is found: how many, and the places of the first ones."""
 
-    def __init__(self) -> None:
+    count: int = 0
+    places: list[Place] = field(default_factory=list)
+
+    def add(self, batch: Batch, at: int, detail: str) -> None:
+        self.count += 1
+        if len(self.places) < KEPT_PLACES:
+            place = Place(record=batch.first + at, offset=batch.offsets[at], detail=detail)
+            self.places.append(place)
+
+
+class Labels:
+    """Counts labels while the records of a file are walked; the batches come in order.
+
+    Args:
+        readers: who is to read the file; of a detection, only MXNet wants all labels to fit.
+    """
+
+    def __init__(self, readers: tuple[Reader, ...]) -> None:
+        self._readers = readers
         self._widths: Counter[int] = Counter()
         self._detection: bool | None = None
-        # Of single labels, and of labels that do not fit: how many, and the first places.
-        self._single: list[Place] = []
-        self._misfit: list[Place] = []
+        self._single = _Found()
+        self._misfit = _Found()
 
     def add(self, batch: Batch, traits: array[int]) -> None:
         """Count the labels of a batch with heads of `survey.KEPT` bytes."""
@@ -51,28 +71,27 @@ class Labels:
             self._widths[flag or 1] += count
         if self._detection is None and _heads.IMAGE in kinds:
             self._detection = _of_detection(batch, kinds)
-        if self._detection:
+        if self._detection and "mxnet" in self._readers:
             self._look(batch, kinds)
 
-    def add_to(self, findings: Findings, path: str, readers: tuple[Reader, ...]) -> None:
+    def add_to(self, findings: Findings, path: str) -> None:
         """Add what there is to say about the file to those who are to read it."""
-        if "mxnet" in readers:
-            for code, what, places in (
-                ("single-label", SINGLE, self._single),
-                ("label-misfit", MISFIT, self._misfit),
-            ):
-                findings.add_places(
-                    code, "warning", path, what, PACK, places, len(places), reader="mxnet"
-                )
+        for code, what, found in (
+            ("single-label", SINGLE, self._single),
+            ("label-misfit", MISFIT, self._misfit),
+        ):
+            findings.add_places(
+                code, "warning", path, what, PACK, found.places, found.count, reader="mxnet"
+            )
         if len(self._widths) > 1:
-            self._add_widths(findings, path, readers)
+            self._add_widths(findings, path)
 
-    def _add_widths(self, findings: Findings, path: str, readers: tuple[Reader, ...]) -> None:
+    def _add_widths(self, findings: Findings, path: str) -> None:
         what = f"the images have different numbers of labels: {_listed(self._widths)}"
         if self._detection:
             advice = f"if MXNet is told a label_pad_width, it wants {max(self._widths)} or more"
             findings.add("label-widths", "note", path, what, advice)
-        elif "mxnet" in readers:
+        elif "mxnet" in self._readers:
             advice = "ImageRecordIter fails at an image that has not label_width of them"
             findings.add("label-widths", "warning", path, what, advice, reader="mxnet")
         else:
@@ -81,10 +100,10 @@ class Labels:
     def _look(self, batch: Batch, kinds: array[int]) -> None:
         for at, flag, first, second in _arrays(batch, kinds):
             if flag < 2:
-                self._single.append(_place(batch, at, f"{flag or 1} label"))
+                self._single.add(batch, at, f"{flag or 1} label")
             elif not _fits(flag, first, second):
                 detail = f"{flag} labels, a header of {first:g} and boxes of {second:g}"
-                self._misfit.append(_place(batch, at, detail))
+                self._misfit.add(batch, at, detail)
 
 
 def _arrays(batch: Batch, kinds: array[int]) -> Iterator[tuple[int, int, float, float]]:
@@ -116,10 +135,6 @@ def _is_count(number: float, least: int) -> bool:
 def _fits(flag: int, header: float, box: float) -> bool:
     numbers = _is_count(header, 2) and _is_count(box, 5)
     return numbers and flag >= header + box and (flag - header) % box == 0
-
-
-def _place(batch: Batch, at: int, detail: str) -> Place:
-    return Place(record=batch.first + at, offset=batch.offsets[at], detail=detail)
 
 
 def _listed(widths: Counter[int]) -> str:

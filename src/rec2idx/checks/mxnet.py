@@ -7,13 +7,15 @@ import os
 from .. import _pairs, _tally
 from ..findings import Findings
 from ..lines import IndexFile
+from ..sources import is_url
 from ..survey import Survey
 from .lines import REWRITE, what_else
 from .pairing import Pairing, pairing_of
-from .places import entry_place, record_places
+from .places import entry_place, path_of, record_places, records_having
 
 ALIGNED = 4  # bytes; ImageRecordIter takes files of a multiple of that
 APART = ";#?"  # characters at which MXNet takes a path apart
+STREAMS = ("/dev/", "/proc/")  # under which a process has names for what it has open
 
 
 def check_mxnet(
@@ -162,7 +164,6 @@ def _unnamed_behind(pairing: Pairing) -> tuple[int, list[int]]:
 
 
 def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing) -> None:
-    path = pairing.records.surveys[0].path if index is None else index.path
     for wanted, code, what, advice in (
         (
             _tally.NO_HEADER,
@@ -186,28 +187,27 @@ def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing
             "leave it out: --images-only; for ImageRecordIter, out of the record file, too",
         ),
     ):
-        count, first = pairing.having(wanted)
-        if count:
+        for path, count, places in records_having(pairing, index, wanted):
             findings.add_places(
                 code,
                 "warning",
                 path,
                 what,
                 advice,
-                record_places(pairing, first, index),
+                places,
                 count,
                 reader="mxnet",
             )
-    _check_ids(findings, path, pairing)
+    _check_ids(findings, index, pairing)
 
 
-def _check_ids(findings: Findings, path: str, pairing: Pairing) -> None:
+def _check_ids(findings: Findings, index: IndexFile | None, pairing: Pairing) -> None:
     count, again = pairing.records.repeated_ids
     if count and not pairing.having(_tally.NO_HEADER)[0]:
         findings.add_places(
             "same-ids",
             "note",
-            path,
+            path_of(pairing, index, again),
             "the id in the IRHeader is that of a record before; ImageRecordIter with path_imglist "
             "takes labels by these ids, other readers pay no heed to them",
             None,
@@ -221,8 +221,9 @@ def _check_gluon(findings: Findings, index: IndexFile, surveys: list[Survey]) ->
     """Find what gluon's RecordFileDataset and ImageRecordDataset need beyond all that."""
     if len(surveys) > 1:
         return
-    beside = os.path.splitext(surveys[0].path)[0] + ".idx"
-    if os.path.abspath(index.path) != os.path.abspath(beside):
+    path = surveys[0].path
+    beside = os.path.splitext(path)[0] + ".idx"
+    if _stays(path) and _stays(index.path) and not _same_path(index.path, beside):
         findings.add(
             "gluon-elsewhere",
             "note",
@@ -239,3 +240,12 @@ def _check_gluon(findings: Findings, index: IndexFile, surveys: list[Survey]) ->
             "MXNet 2 takes 0, 1, 2 and so on for keys",
             reader="mxnet",
         )
+
+
+def _stays(path: str) -> bool:
+    """Whether a file of this machine is there, for gluon to find: no URL, and no stream."""
+    return not is_url(path) and not path.startswith(STREAMS) and os.path.isfile(path)
+
+
+def _same_path(one: str, other: str) -> bool:
+    return os.path.abspath(one) == os.path.abspath(other)

@@ -185,12 +185,20 @@ class _Pair:
         # Where the first ones are all that is named, and nothing else is wrong.
         if count == total - first[0] and self.pairing.fits == len(self.pairing) > 0:
             code = "file-grew"
-            what = (
-                f"the index ends with the first {first[0]} of {total} records: the {self._file} "
-                "grew, or the index was cut off"
-            )
+            what = f"the index ends with the first {first[0]} of {total} records: "
+            what += self._why_it_ends(first[0])
         places = record_places(self.pairing, first, None)
         self.findings.add_places(code, "warning", self.index.path, what, REWRITE, places, count)
+
+    def _why_it_ends(self, record: int) -> str:
+        """Say why an index may name all records before this one, and none from there on."""
+        file, number = self.records.file_of(record)
+        files = len(self.records.surveys)
+        if file and number == 0:  # no file grew: others were laid behind those
+            return f"it is that of the first {f'{file} ' if file > 1 else ''}of {files} files"
+        if file < files - 1:
+            return "it was cut off, or is older than the files"
+        return f"the {self._file} grew, or the index was cut off"
 
     def _are_imageless(self, count: int) -> bool:
         """Whether the records that are not named are without images, and others have some."""

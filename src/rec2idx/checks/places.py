@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from .._pairs import place_of
+from .._pairs import having, place_of
 from ..findings import Place
 from ..lines import IndexFile
 from .pairing import Pairing, Records
@@ -57,6 +57,37 @@ def _in_its_file(records: Records, record: int) -> tuple[int, str | None]:
     """Return a record's number in its file, and which one that is, if there are several."""
     file, number = records.file_of(record)
     return number, None if len(records.surveys) == 1 else f"in {records.surveys[file].path}"
+
+
+def records_having(
+    pairing: Pairing, index: IndexFile | None, wanted: int, unwanted: int = 0
+) -> Iterator[tuple[str, int, list[Place]]]:
+    """Yield a path, how many records are such, and the places of the first ones.
+
+    Args:
+        pairing: the records, and the entries that name them.
+        index: its path is yielded; without one, that of each file with such records.
+        wanted: only records of which one of these traits is true.
+        unwanted: only those of which none of these is.
+    """
+    if index is not None:
+        count, first = pairing.having(wanted, unwanted)
+        if count:
+            yield index.path, count, record_places(pairing, first, index)
+        return
+    for survey in pairing.records.surveys:
+        count, first = having(survey.traits, wanted, unwanted)
+        if count:
+            places = [Place(record=at, offset=survey.offsets[at]) for at in first]
+            yield survey.path, count, places
+
+
+def path_of(pairing: Pairing, index: IndexFile | None, records: list[int]) -> str:
+    """Return the path for a finding about records; without an index, that of the first one."""
+    if index is not None:
+        return index.path
+    file = pairing.records.file_of(records[0])[0] if records else 0
+    return pairing.records.surveys[file].path
 
 
 def offset_places(index: IndexFile, offsets: Iterable[int], what: str) -> list[Place]:

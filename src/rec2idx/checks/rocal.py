@@ -10,7 +10,7 @@ from ..lines import IndexFile, dali_entries
 from ..survey import Survey
 from .lines import REWRITE, check_numbers, what_else
 from .pairing import Pairing, pairing_of
-from .places import entry_places, record_places
+from .places import entry_places, path_of, record_places, records_having
 
 LARGEST = 1 << 32  # bytes; rocAL keeps the size of a file in 32 bits
 LISTED = 10_000  # names in a folder that are looked at
@@ -145,7 +145,6 @@ def _check_entries(findings: Findings, index: IndexFile, pairing: Pairing) -> No
 
 
 def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing) -> None:
-    path = pairing.records.surveys[0].path if index is None else index.path
     for wanted, unwanted, code, what in (
         (_tally.FLAGGED, 0, "skipped-record", "rocAL leaves out records whose flag is not 0"),
         (_tally.MULTI_PART, 0, "multi-part", "rocAL refuses a record of several parts"),
@@ -162,28 +161,27 @@ def _check_records(findings: Findings, index: IndexFile | None, pairing: Pairing
             "rocAL gives a record without an image to its decoder",
         ),
     ):
-        count, first = pairing.having(wanted, unwanted)
-        if count:
+        for path, count, places in records_having(pairing, index, wanted, unwanted):
             findings.add_places(
                 code,
                 "error",
                 path,
                 what,
                 "leave such records out, or write them in another way",
-                record_places(pairing, first, index),
+                places,
                 count,
                 reader="rocal",
             )
-    _check_ids(findings, path, index, pairing)
+    _check_ids(findings, index, pairing)
 
 
-def _check_ids(findings: Findings, path: str, index: IndexFile | None, pairing: Pairing) -> None:
+def _check_ids(findings: Findings, index: IndexFile | None, pairing: Pairing) -> None:
     count, again = pairing.records.repeated_ids
     if count:
         findings.add_places(
             "same-ids",
             "error",
-            path,
+            path_of(pairing, index, again),
             "rocAL takes records by the id in their IRHeader, and this id is that of a record "
             "before: it gives one image for all of them",
             "write the records with ids that differ",
