@@ -165,7 +165,8 @@ def test_places_in_several_files(tmp_path):
     [found] = for_reader("dali", tmp_path, index_of([0, 44, 88, 264]), A, B, ONE)
     assert at(found, "record", "line", "offset", "detail") == [(0, 4, 264, f"in {tmp_path}/2.rec")]
     found, _ = for_reader("dali", tmp_path, None, A, part(0, b"short"))
-    assert at(found, "record", "offset", "detail") == [(0, 0, f"in {tmp_path}/1.rec")]
+    assert at(found, "record", "offset", "detail") == [(0, 0, None)]
+    assert found.path == f"{tmp_path}/1.rec"
 
 
 def test_the_last_file_on_s3():

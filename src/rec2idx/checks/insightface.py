@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, compress
+from itertools import chain, compress, islice, pairwise
 from operator import ne
 
 from .. import _heads, _tally
@@ -78,7 +78,7 @@ class Layout:
                 "concatenated", "error", survey.path, what, APART, places, len(headers)
             )
         headers.append(len(survey))
-        for start, stop in zip(headers[:SECTIONS], headers[1:], strict=False):
+        for start, stop in islice(pairwise(headers), SECTIONS):
             section = _Section(survey, self.labels, start, stop, alone=alone)
             section.add_to(findings)
 
