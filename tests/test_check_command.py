@@ -1,6 +1,7 @@
 """The command ``recordio check``, run as it is installed: what it prints, and how it ends."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +52,38 @@ def test_nothing_to_find(check, folder):
     [line] = done.stderr.splitlines()
     assert line.startswith("recordio: six.rec with six.idx: 6 records, 6 images, 264 bytes, ")
     assert line.endswith(" s; 0 errors, 0 warnings, 0 notes")
+
+
+def test_options_between_the_paths(check, folder):
+    (folder / "six.idx").write_bytes(SIX_INDEX)
+    (folder / "-x.rec").write_bytes(SIX)
+    for args in (["six.rec", "-q", "six.idx"], ["a.rec", "-q", "b.rec", "-j", "1", "all.idx"]):
+        done = check(*args)
+        assert (done.returncode, done.stdout) == (0, "")
+    done = check("six.rec", "--full", "six.idx")
+    assert done.stderr.startswith("recordio: six.rec with six.idx: 6 records, ")
+    done = check("--full", "--", "-x.rec", "six.idx")
+    assert done.stderr.startswith("recordio: -x.rec with six.idx: 6 records, ")
+    done = check("six.rec", "--ful", "six.idx")
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: recordio check [options] REC... [INDEX]\n")
+
+
+def test_standard_output_that_is_full(check):
+    """-q would print it there all the same."""
+    with open("/dev/full", "w") as full:
+        done = check("-q", "bad.rec", stdout=full, capture_output=False, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr == ("recordio: cannot write to standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(("name", "status"), [("bad.rec", 1), ("odd.rec", 0)])
+def test_standard_output_closed_by_its_reader(check, name, status):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = check(name, "six.rec", stdout=writer, capture_output=False, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (status, "")
 
 
 def test_an_error(check):

@@ -1,14 +1,17 @@
 """One index over many files."""
 
 import os
+from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
+from damage import flip_byte
 from folders import all_but_records, put, tree
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import index, part
-from samples import SIX, SIX_INDEX, A, B, payload_lists, whole_file
+from samples import SIX, SIX_INDEX, A, B, image, payload_lists, whole_file
 
 import rec2idx
 
@@ -79,6 +82,61 @@ def test_a_last_file_of_one_record_is_told(folder):
     ]
     assert rec2idx.combine_index(["one.rec", "a.rec"], "all.idx").warnings == []
     assert rec2idx.combine_index(["one.rec"], "all.idx").warnings == []
+
+
+IMAGE, OTHER = SIX[:44], part(0, image(0, 7, b""))
+LATE = (
+    "wb.rec: the last file, with a single record in the index, which is not at its start: DALI "
+    "looks for it in the file before, and fails, or with dont_use_mmap gives another record; put a "
+    "file with several records in the index last, or leave this one out, or write it anew so that "
+    "it begins with that record (where damage stands before it, with recordio salvage)"
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "options"),
+    [(OTHER, {"images_only": True}), (flip_byte(IMAGE, 0), {"salvage": lambda region: None})],
+    ids=["images only", "salvage"],
+)
+def test_a_record_that_dali_looks_for_in_a_file_before_is_told(folder, first, options):
+    """Locally, too."""
+    put(wa_rec=A, wb_rec=first + IMAGE)
+    summary = rec2idx.combine_index(["wa.rec", "wb.rec"], "wall.idx", **options)
+    assert summary.warnings == [LATE]
+    assert [file.first_offset for file in summary.files] == [0, len(A + first)]
+    found = rec2idx.check(summary.path, "wall.idx", readers=("dali",))
+    assert "wrong-file" in [error.code for error in found.errors]
+    swapped = rec2idx.combine_index(["wb.rec", "wa.rec"], "wall.idx", **options)
+    assert swapped.warnings == []
+
+
+def test_the_warnings_agree_with_the_check(folder):
+    """For all data sets of one to three small files of images, other records and damage."""
+    contents = {"i": IMAGE, "o": OTHER, "d": flip_byte(IMAGE, 0)}
+    layouts = [*contents, *map("".join, product(contents, repeat=2)), "iii", "ooi", "dio"]
+    for layout in layouts:
+        Path(f"{layout}.rec").write_bytes(b"".join(contents[one] for one in layout))
+    seen = Counter()
+    for count in (1, 2, 3):
+        some = layouts if count < 3 else ["i", "o", "ii", "oi", "di", "ooi"]
+        for names in product(some, repeat=count):
+            paths = [f"{name}.rec" for name in names]
+            for images_only in (False, True):
+                try:
+                    summary = rec2idx.combine_index(
+                        paths, "all.idx", images_only=images_only, salvage=lambda region: None
+                    )
+                except rec2idx.RecordIOError:  # nothing is left of a file
+                    seen["failed"] += 1
+                    continue
+                found = rec2idx.check(summary.path, "all.idx", readers=("dali",))
+                codes = {finding.code for finding in found.findings}
+                text = "\n".join(summary.warnings)
+                wrong, before = "wrong-file" in codes, "file-before" in codes
+                assert wrong == ("DALI looks for it in the file before" in text), (paths, text)
+                assert before == ("where the files are on S3" in text), (paths, text)
+                seen[wrong, before] += 1
+    assert min(seen[True, False], seen[False, True], seen[False, False]) > 20, seen
 
 
 def test_a_file_that_is_named_twice_comes_twice(folder):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import struct
 import subprocess
 from array import array
@@ -298,6 +299,37 @@ def test_one_that_is_damaged_does_not_stop_the_others(tmp_path):
     first, second = done.stderr.splitlines()
     assert first.startswith("recordio: cut.rec: record 5 at byte 220: cut off by the end")
     assert second == "recordio: none.rec: No such file or directory"
+
+
+def test_options_between_the_paths(tmp_path):
+    (tmp_path / "six.rec").write_bytes(SIX)
+    done = command("six.rec", "--json", "six.rec", cwd=tmp_path)
+    assert (done.returncode, done.stderr, len(done.stdout.splitlines())) == (0, "", 2)
+
+
+@pytest.mark.parametrize(("first", "status"), [("six.rec", 0), ("none.rec", 1)])
+def test_standard_output_closed_by_its_reader(tmp_path, first, status):
+    """As by head: what was wrong before still counts."""
+    (tmp_path / "six.rec").write_bytes(SIX)
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [COMMAND.with_name("recordio"), "info", first, "six.rec", "last.rec"]
+    done = subprocess.run(words, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    missing = "recordio: none.rec: No such file or directory\n"
+    assert (done.returncode, done.stderr) == (status, missing if status else "")
+
+
+def test_standard_output_that_is_full(tmp_path):
+    """-q would print it there all the same."""
+    (tmp_path / "six.rec").write_bytes(SIX)
+    words = [COMMAND.with_name("recordio"), "info", "-q", "six.rec"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "recordio: cannot write to standard output: No space left on device\n",
+    )
 
 
 def test_an_empty_file(tmp_path):

@@ -187,6 +187,12 @@ def test_names_that_standard_output_has_no_characters_for(folder, index, locale)
     assert done.stdout.startswith(f"fn.readers.mxnet(path=['{shown}']")
 
 
+def test_options_between_the_paths(folder, index):
+    done = index("a.rec", "--combine", "all.idx", "b.rec", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert indexes(folder) == {"all.idx": SIX_INDEX}
+
+
 def test_standard_output_that_is_closed(folder, index):
     done = index("--combine", "all.idx", "a.rec", preexec_fn=lambda: os.close(1))
     assert done.returncode == 1

@@ -72,6 +72,28 @@ def test_a_damaged_file(folder, salvage, jobs):
     assert folder_content(folder) == {"a.rec": before, "b.rec": KEPT, "b.idx": KEPT_INDEX}
 
 
+def test_an_index_that_is_replaced(folder, salvage):
+    (folder / "b.idx").write_bytes(SIX_INDEX)
+    assert said(salvage("a.rec", "b.rec", "--index", "b.idx"))[-1].endswith(
+        "; 220 bytes written to b.rec; index b.idx replaced; check it with: recordio check b.rec "
+        "b.idx"
+    )
+    assert (folder / "b.idx").read_bytes() == KEPT_INDEX
+
+
+def test_what_is_no_file_cannot_be_checked(folder, salvage):
+    done = salvage("a.rec", "/dev/null")
+    assert said(done)[-1].endswith("; 220 bytes written to /dev/null")
+    done = salvage("a.rec", "b.rec", "--index", "/dev/null")
+    assert said(done)[-1].endswith("; check it with: recordio check b.rec")
+
+
+def test_options_between_the_paths(folder, salvage):
+    done = salvage("a.rec", "-q", "b.rec", "--index", "b.idx")
+    assert (done.returncode, said(done)) == (3, [LOST])
+    assert (folder / "b.idx").read_bytes() == KEPT_INDEX
+
+
 def test_without_an_index(folder, salvage):
     done = salvage("a.rec", "it's new.rec")
     assert done.returncode == 3

@@ -365,15 +365,18 @@ def test_an_index_that_cannot_be_written_takes_the_file_along(folder, cut, monke
     assert folder_content(folder) == {"a.rec": cut, "b.idx": SIX_INDEX}
 
 
-def test_ctrl_c_between_the_file_and_its_index(folder, cut, monkeypatch):
-    real = os.replace
+@pytest.mark.parametrize("step", ["link", "replace"])
+def test_ctrl_c_between_the_file_and_its_index(folder, cut, monkeypatch, step):
+    if step == "replace":
+        Path("b.rec").touch()
+    real = getattr(os, step)
 
     def interrupt(source, target):
         real(source, target)
         if str(target).endswith(".rec"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "replace", interrupt)
+    monkeypatch.setattr(os, step, interrupt)
     with pytest.raises(KeyboardInterrupt):
         salvage("a.rec", "b.rec", "b.idx")
     assert folder_content(folder) == {"a.rec": cut}

@@ -38,6 +38,7 @@ class CombinedFile:
         bytes: bytes in it.
         first: number of the first of them among all lines; where keys are numbers, its key.
         offset: bytes in the files before it.
+        first_offset: offset in its first line, counted as those are from the first file's start.
     """
 
     path: str
@@ -45,6 +46,7 @@ class CombinedFile:
     bytes: int
     first: int
     offset: int
+    first_offset: int
 
 
 @dataclass(frozen=True)
@@ -119,18 +121,35 @@ class CombinedSummary:
         for path in dict.fromkeys(paths):
             if paths.count(path) > 1:
                 lines.append(f"{path}: named {paths.count(path)} times; so often its records come")
-        last = self.files[-1]
-        if last.records == 1 and len(paths) > 1:
-            lines.append(
-                f"{last.path}: the last file, with a single record: where the files are on S3, "
-                "DALI fails at it; put another file last"
-            )
+        lines.extend(self._behind_dali())
         lines.extend(
             f"{path}: in a path, the character {character} means something else to MXNet; "
             "rename it if MXNet is to read it"
             for path, character in self._untold()
         )
         return lines
+
+    def _behind_dali(self) -> list[str]:
+        """Return the warning about a record that DALI looks for in a file before its own, if any.
+
+        It goes on to the next file at the first entry in it, but not at the last entry of all. As
+        each file has an entry, only that one can go wrong: where it is the only one of its file.
+        """
+        last = self.files[-1]
+        if last.records > 1 or len(self.files) == 1:
+            return []
+        if last.first_offset == last.offset:
+            return [
+                f"{last.path}: the last file, with a single record: where the files are on S3, "
+                "DALI fails at it; put another file last"
+            ]
+        return [
+            f"{last.path}: the last file, with a single record in the index, which is not at its "
+            "start: DALI looks for it in the file before, and fails, or with dont_use_mmap gives "
+            "another record; put a file with several records in the index last, or leave this one "
+            "out, or write it anew so that it begins with that record (where damage stands before "
+            "it, with recordio salvage)"
+        ]
 
     def _untold(self) -> list[tuple[str, str]]:
         """Return the paths that MXNet would take apart, each with the character at fault."""
@@ -262,17 +281,21 @@ class _Run:
     def _append(self, path: str, size: int, batches: Iterator[Batch]) -> None:
         """Write the lines of a file. One without any counts as if it were not there."""
         first, fitting = self.selection.records, self.selection.fitting
+        first_offset: int | None = None
         part = self._together.part()
         for batch in batches:
-            for lines in lines_of(
-                self.selection.choose(batch, path, self._offset), base=self._offset
-            ):
+            chosen = self.selection.choose(batch, path, self._offset)
+            if first_offset is None and chosen:
+                first_offset = self._offset + chosen.offsets[0]
+            for lines in lines_of(chosen, base=self._offset):
                 self._sink.write(lines)
             part.set(self.selection.records - first, batch.stop)
         count = self.selection.records - first
         self._together.finish(part, count, size)
         if count:
-            self.files.append(CombinedFile(path, count, size, first, self._offset))
+            # None where a record has no key: then nothing is written, and the run fails at its end.
+            begins = self._offset if first_offset is None else first_offset
+            self.files.append(CombinedFile(path, count, size, first, self._offset, begins))
             self._offset += size
         else:
             self.without_image.append(path)

@@ -305,13 +305,15 @@ def files_below(url: str) -> list[RemoteName] | None:
 
 
 @contextlib.contextmanager
-def new_remote_file(url: str) -> Iterator[Sink]:
+def new_remote_file(url: str, replace: bool = True) -> Iterator[Sink]:
     """Give a `Sink` whose bytes stand at `url` once the block ends without an error.
 
     They are collected in a local temporary file. An object store then gets them in one go; on
     other storage they go to another name beside it first, which is changed when all are there.
+    `replace` is for ``file://`` alone: elsewhere, an object is always replaced.
 
     Raises:
+        TakenError: as `new_local_file`.
         FileNotFoundError: there is no such bucket.
         IsADirectoryError: there is a folder of that name.
         CredentialsError: credentials are missing.
@@ -321,7 +323,7 @@ def new_remote_file(url: str) -> Iterator[Sink]:
     system, name = attempt(lambda: connect(url), url)
     protocols = protocols_of(system)
     if "file" in protocols:
-        with new_local_file(name) as sink:
+        with new_local_file(name, replace) as sink:
             yield sink
         return
     _require_writable(url, system, name)

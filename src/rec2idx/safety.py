@@ -87,18 +87,28 @@ def require_free(source: Source, path: str) -> None:
     if is_url(path):
         if source.path == path:
             raise _itself(source, path, "new file")
-        from .remote import head as head_of
-
-        taken = bool(head_of(path))
     else:
         _require_no_link(source, path, "new file")
-        taken = os.path.isfile(path) and os.path.getsize(path) > 0
-    if taken:
-        raise UnsafeTargetError(
-            "a file stands there already, and a new record file replaces none",
-            path=path,
-            advice="give it another name, or remove that file first",
-        )
+    if has_content(path):
+        raise taken(path)
+
+
+def has_content(path: str) -> bool:
+    """Return whether a file that is not empty stands at a path or URL."""
+    if is_url(path):
+        from .remote import head as head_of
+
+        return bool(head_of(path))
+    return os.path.isfile(path) and os.path.getsize(path) > 0
+
+
+def taken(path: str) -> UnsafeTargetError:
+    """Return the error that says that a new record file has no room at a path."""
+    return UnsafeTargetError(
+        "a file stands there already, and a new record file replaces none",
+        path=path,
+        advice="give it another name, or remove that file first",
+    )
 
 
 def require_index_beside(source: Source, path: str, index: str) -> None:

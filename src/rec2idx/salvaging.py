@@ -15,10 +15,10 @@ from .damage import Damage, DamagedRegion
 from .errors import DamagedRecordError, EmptyFileError
 from .progress import Progress, Report
 from .rewrite import Rewriter
-from .safety import require_free, require_index_beside
+from .safety import has_content, require_free, require_index_beside, taken
 from .scan import scan
 from .segments import Batch
-from .sinks import Sink, new_file, new_pair
+from .sinks import Sink, TakenError, new_file, new_pair
 from .sources import LocalFile, Source, Stream, StrPath, opened
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class SalvageSummary:
         seconds: how long it took.
         path: path of the new file.
         index: path of its index; None if none was asked for.
+        index_replaced: whether that replaced an index, which stood there before.
     """
 
     records: int
@@ -52,6 +53,7 @@ class SalvageSummary:
     seconds: float
     path: str
     index: str | None
+    index_replaced: bool = False
 
 
 def salvage(
@@ -67,14 +69,16 @@ def salvage(
     """Write the whole records of a RecordIO file to a new one. Prints nothing.
 
     The new file is what a conforming writer would have written for their payloads, byte for byte.
-    It replaces none. When the bytes of both are on the disk, it appears, and then its index; if
-    anything fails, even the last step, neither is there, and what stood at the path of the index
-    stays as it was. Only a process that is killed between the two leaves the file without it.
+    It replaces none, and on this machine not even one that appears while it is written. When the
+    bytes of both are on the disk, it appears, and then its index; if anything fails, even the last
+    step, neither is there, and what stood at the path of the index stays as it was. Only a process
+    that is killed between the two leaves the file without it.
 
     Args:
         record: path of the record file, damaged or not.
         target: path of the new file, at which there is none.
-        index: path of its index, with running numbers as keys; None for no index.
+        index: path of its index, with running numbers as keys; None for no index. An index that
+            stands there is replaced, and the summary says so.
         jobs: as for `create_index`; None for one where the record file is on this machine.
         executor: as for `create_index`.
         progress: called with the `Progress` in the record file, from time to time. What it
@@ -102,10 +106,12 @@ def salvage(
     path = os.fsdecode(target)
     index_path = None if index is None else os.fsdecode(index)
     damage = Damage(damaged or _ignore)
+    index_replaced = False
     with _opened(record) as source:
         require_free(source, path)
         if index_path is not None:
             require_index_beside(source, path, index_path)
+            index_replaced = has_content(index_path)
         if jobs is None and executor is None and isinstance(source, LocalFile):
             jobs = 1  # copying takes longer than walking, and others would be in its way
         scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
@@ -120,7 +126,7 @@ def salvage(
             records = _copy(batches, rewriter, lines, report)
             if records == 0:
                 raise _nothing_in(source)
-            require_free(source, path)  # another program may have been faster
+            require_free(source, path)  # another program may have been faster: said before waiting
     return SalvageSummary(
         records,
         source.size,
@@ -131,6 +137,7 @@ def salvage(
         time.perf_counter() - began,
         path,
         index_path,
+        index_replaced,
     )
 
 
@@ -164,12 +171,15 @@ def _opened(record: StrPath | Source) -> Iterator[Source]:
 
 @contextmanager
 def _sinks(path: str, index: str | None) -> Iterator[tuple[Sink, Sink | None]]:
-    if index is None:
-        with new_file(path) as sink:
-            yield sink, None
-    else:
-        with new_pair(path, index) as sinks:
-            yield sinks
+    try:
+        if index is None:
+            with new_file(path, replace=False) as sink:
+                yield sink, None
+        else:
+            with new_pair(path, index, replace=False) as sinks:
+                yield sinks
+    except TakenError:  # by a program that was faster at the very end
+        raise taken(path) from None
 
 
 def _ignore(region: DamagedRegion) -> None:

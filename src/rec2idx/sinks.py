@@ -22,6 +22,10 @@ class Writer(Protocol):
         """Take some of `data`; return how many bytes, None where there is no room now."""
 
 
+class TakenError(FileExistsError):
+    """Something stands where a new file should go, and must not be replaced."""
+
+
 class Sink:
     """Takes the bytes of a new file; errors name the file that is to be, not a temporary one."""
 
@@ -85,21 +89,24 @@ class _WrittenEarly(FileIO):
         return count
 
 
-def new_file(path: str) -> AbstractContextManager[Sink]:
+def new_file(path: str, replace: bool = True) -> AbstractContextManager[Sink]:
     """Give a `Sink` whose bytes stand at a path or URL once the block ends without an error.
 
-    What else it does, and raises, depends on where that is.
+    What else it does, and raises, depends on where that is. Without `replace`, a file on this
+    machine does not replace another one, as `new_local_file` says.
     """
     if is_url(path):
         from .remote import new_remote_file  # imports fsspec
 
-        return new_remote_file(path)
-    return new_local_file(path)
+        return new_remote_file(path, replace)
+    return new_local_file(path, replace)
 
 
 @contextlib.contextmanager
-def new_pair(path: str, companion: str) -> Iterator[tuple[Sink, Sink]]:
+def new_pair(path: str, companion: str, replace: bool = True) -> Iterator[tuple[Sink, Sink]]:
     """Give sinks for a file and for one that goes with it: in the end both are there, or neither.
+
+    `replace` is for the file as for `new_file`; its companion may always replace another one.
 
     When the bytes of both are on the disk, the file appears, and after it its companion. If that
     fails all the same, the file is removed again: so nothing that must be kept may stand there
@@ -109,7 +116,7 @@ def new_pair(path: str, companion: str) -> Iterator[tuple[Sink, Sink]]:
     appeared = False
     try:
         with new_file(companion) as second:
-            with new_file(path) as first:
+            with new_file(path, replace) as first:
                 yield first, second
                 second.settle()
                 identity = os.fstat(first.fileno())
@@ -133,14 +140,17 @@ def _remove(path: str, identity: os.stat_result) -> None:
 
 
 @contextlib.contextmanager
-def new_local_file(path: str) -> Iterator[Sink]:
+def new_local_file(path: str, replace: bool = True) -> Iterator[Sink]:
     """Give a `Sink` whose bytes stand at `path` once the block ends without an error.
 
     Until then what was there stays as it was; if the block fails, it stays for good and nothing
     is left beside it. Where `path` is a symbolic link, the file it leads to is replaced. Where it
     is a pipe or a device, bytes go straight into it: there is no file to protect.
 
+    Without `replace`, only an empty file is replaced, whenever it came there.
+
     Raises:
+        TakenError: without `replace`, something else stands there at the end.
         OSError: `path` is a directory or write-protected, its folder does not exist or takes no
             new file, or a write fails.
     """
@@ -168,12 +178,38 @@ def new_local_file(path: str) -> Iterator[Sink]:
                 os.fsync(stream.fileno())
                 if existing is not None:
                     _keep_ownership(stream.fileno(), existing)
-        with _naming(path):
-            os.replace(temporary, target)
+        if replace:
+            with _naming(path):
+                os.replace(temporary, target)
+        else:
+            _publish(temporary, target, path)
     except BaseException:  # Ctrl-C too
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _publish(temporary: str, target: str, path: str) -> None:
+    """Give a file its name, at which only an empty file may stand; errors name `path`.
+
+    A link, other than a rename, fails where something stands. Some file systems have no links:
+    there, nothing is left but to look just before the rename.
+    """
+    with _naming(path):
+        try:
+            os.link(temporary, target)
+        except OSError:
+            with contextlib.suppress(FileNotFoundError):
+                standing = os.lstat(target)
+                # Where a server's answer got lost, the link was made, and is then refused as there.
+                if os.path.samestat(standing, os.lstat(temporary)):
+                    os.unlink(temporary)
+                    return
+                if not stat.S_ISREG(standing.st_mode) or standing.st_size > 0:
+                    raise TakenError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
+            os.replace(temporary, target)
+        else:
+            os.unlink(temporary)
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -208,5 +244,7 @@ def _naming(path: str) -> Iterator[None]:
     """Let an operating-system error name `path`."""
     try:
         yield
+    except TakenError:  # it does already
+        raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from error

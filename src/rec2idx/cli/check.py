@@ -18,8 +18,8 @@ from ..lookalikes import HEAD_SIZE, INDEX, looks_like
 from ..sources import is_url
 from .arguments import add_workers
 from .messages import count, describe, printable, say
-from .progress import StdoutGoneError, progress_report
-from .run import DONE, FAILED, USAGE, abandon_stdout, executor
+from .progress import progress_report
+from .run import DONE, FAILED, USAGE, executor, until_reader_leaves
 from .standard import bar, stdin, tell
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class UsageError(Exception):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, answers=True)
     parser.usage = "%(prog)s [options] REC... [INDEX]"
     parser.epilog = EXAMPLES
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         say(str(error), "recordio")
         return USAGE
     status = DONE
-    with executor(args) as workers:
+    with until_reader_leaves(), executor(args) as workers:
         for paths, own in pairs(records, index):
             try:
                 found = _check(args, paths, own, workers)
@@ -103,11 +103,7 @@ def run(args: argparse.Namespace) -> int:
                 continue
             if found.errors or (args.strict and found.warnings):
                 status = FAILED
-            try:
-                _show(args, found)
-            except StdoutGoneError:  # as by head: it has seen what it wanted
-                abandon_stdout()
-                break
+            _show(args, found)
     return status
 
 

@@ -12,7 +12,7 @@ from ..errors import RecordIOError
 from .arguments import add_workers
 from .messages import count, describe, say
 from .progress import progress_report
-from .run import DONE, FAILED, executor
+from .run import DONE, FAILED, executor, until_reader_leaves
 from .standard import bar, stdin, tell
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, answers=True)
     parser.add_argument(
         "records", metavar="REC", nargs="+", help="a RecordIO file; - is standard input"
     )
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from ..contents import info  # takes longer to import than other commands to start
 
     status = DONE
-    with executor(args) as workers:
+    with until_reader_leaves(), executor(args) as workers:
         for path in args.records:
             try:
                 with progress_report(bar(args), path, None) as report:

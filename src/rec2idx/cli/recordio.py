@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from .._version import __version__
 from . import check, index, info, salvage
@@ -50,4 +51,11 @@ def parse_args() -> argparse.Namespace:
         module.add_arguments(
             commands.add_parser(name, help=what, description=description, allow_abbrev=False)
         )
-    return parser.parse_args()
+    argv = sys.argv[1:]
+    if not argv or argv[0] not in COMMANDS:
+        return parser.parse_args(argv)
+    # A parser with subparsers takes no options between paths; that of the command does. Behind a
+    # `--`, which it forgets, there are none to take.
+    own = commands.choices[argv[0]]
+    parse = own.parse_args if "--" in argv else own.parse_intermixed_args
+    return parse(argv[1:])

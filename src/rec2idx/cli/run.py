@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from ..errors import RecordIOError
 from .interrupts import Interrupted, interruptible
 from .messages import describe, say
-from .progress import StdoutError
+from .progress import StdoutError, StdoutGoneError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -29,9 +29,11 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
         command: does the work with them, and returns the exit status.
         program: what it is called.
     """
+    args = argparse.Namespace()
     try:
         with interruptible():
-            return command(parse())
+            args = parse()
+            return command(args)
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else USAGE
     except Interrupted as stop:
@@ -39,7 +41,9 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
         return INTERRUPTED
     except StdoutError as error:
         abandon_stdout()
-        say(f"cannot write to standard output: {error}; -q prints nothing there", program)
+        # Where the answer itself goes there, -q keeps it.
+        advice = "" if getattr(args, "answers", False) else "; -q prints nothing there"
+        say(f"cannot write to standard output: {error}{advice}", program)
         return FAILED
     except (RecordIOError, OSError) as error:
         say(describe(error), program)
@@ -53,6 +57,15 @@ def executor(args: argparse.Namespace) -> AbstractContextManager[Executor | None
     from ..cluster import dask_executor
 
     return dask_executor(args.dask)
+
+
+@contextmanager
+def until_reader_leaves() -> Iterator[None]:
+    """End the block quietly when whoever read standard output has seen what it wanted, as head."""
+    try:
+        yield
+    except StdoutGoneError:
+        abandon_stdout()
 
 
 def abandon_stdout() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", metavar="OUT.rec", type=_file, help="the new file, where there is none yet"
     )
-    parser.add_argument("--index", metavar="OUT.idx", type=_file, help="write its index, too")
+    parser.add_argument(
+        "--index",
+        metavar="OUT.idx",
+        type=_file,
+        help="write its index, too; one that stands there is replaced",
+    )
     add_workers(parser, "parts of the file to walk at once")
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors and what is lost"
@@ -58,13 +64,21 @@ def words(done: SalvageSummary) -> str:
     6 records kept, none rewritten, 0.5 s; nothing was damaged; 264 bytes written to new.rec; \
 check it with: recordio check new.rec
     """
-    check = ["recordio", "check", done.path, *([done.index] if done.index is not None else [])]
+    replaced = f"; index {done.index} replaced" if done.index_replaced else ""
     return (
         f"{count(done.records, 'record')} kept, {done.rewritten or 'none'} rewritten, "
         f"{done.seconds:.3g} s{lost(done.damaged, done.damaged_bytes) or '; nothing was damaged'}; "
-        f"{count(done.bytes_written, 'byte')} written to {done.path}; "
-        f"check it with: {shlex.join(check)}"
+        f"{count(done.bytes_written, 'byte')} written to {done.path}{replaced}{_advice(done)}"
     )
+
+
+def _advice(done: SalvageSummary) -> str:
+    """Return how to check the new files, nothing if the record file went into a pipe or device."""
+    files = [done.path, *([done.index] if done.index is not None else [])]
+    kept = [path for path in files if os.path.isfile(path) or not os.path.exists(path)]  # or a URL
+    if done.path not in kept:
+        return ""
+    return f"; check it with: {shlex.join(['recordio', 'check', *kept])}"
 
 
 def _file(text: str) -> str:
