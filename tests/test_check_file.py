@@ -16,6 +16,7 @@ from samples import FACE, SIX, SIX_INDEX, A, B, image, labelled
 
 import rec2idx.checks
 from rec2idx import findings as words
+from rec2idx.checks import labels
 
 # Case C14: the last image has 10 bytes, so that two bytes of padding end the file
 PADDED = SIX[:220] + part(0, image(5, 5, b"ten bytes."))
@@ -279,6 +280,19 @@ def test_labels_of_a_detection(tmp_path):
         "17 (1 image)"
     )
     assert "17 or more" in widths.advice
+
+
+@pytest.mark.parametrize(("readers", "kept"), [(("mxnet",), 6), (("dali", "rocal"), 0)])
+def test_of_many_labels_the_first_places_are_kept(tmp_path, monkeypatch, readers, kept):
+    """Three of each kind; none where nobody is told of them."""
+    places = []
+    monkeypatch.setattr(labels, "Place", lambda **of: places.append(of) or words.Place(**of))
+    payloads = detection(*[7] * 30, *[9] * 10) + [image(1, n, JPEG) for n in range(10)]
+    found = checked(tmp_path, b"".join(map(record, payloads)), readers=readers)
+    expected = [("warning", "single-label", 10), ("warning", "label-misfit", 10)]
+    assert told(found, "single-label", "label-misfit") == (expected if kept else [])
+    assert [place["record"] for place in places] == [30, 31, 32, 40, 41, 42][:kept]
+    assert told(found, "label-widths") == [("note", "label-widths", 1)]
 
 
 def test_labels_of_a_detection_that_fit(tmp_path):

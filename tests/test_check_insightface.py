@@ -1,6 +1,9 @@
 """What a check finds in the layout of InsightFace's files."""
 
+import math
+import random
 import struct
+from array import array
 
 import pytest
 from checking import checked, placed, the, told
@@ -9,7 +12,10 @@ from reference import part
 from samples import FACE, SIX, image, labelled
 
 import rec2idx
-from rec2idx.checks.insightface import _float32
+from rec2idx import _tally
+from rec2idx.checks.insightface import Layout, _float32
+from rec2idx.findings import Findings
+from rec2idx.survey import Survey
 
 OURS = (
     "concatenated",
@@ -135,6 +141,110 @@ def test_the_second_of_two_is_looked_at_by_itself(tmp_path):
     found = checked(tmp_path, FACE + face([6, 8], [0, 0, 0, 1, 1], [[1, 3], [3, 6]]))
     assert told(found, "identity-labels") == [("warning", "identity-labels", 1)]
     assert placed(the(found, "identity-labels")) == [(15, 600)]
+
+
+def test_several_files_that_are_each_wrong(tmp_path):
+    """What each announces, and what it has, stands in the places of one finding."""
+    wrong = face([6, 9], [0, 0, 0, 1, 1], [[1, 4], [4, 6], [2, 3]])
+    found = checked(tmp_path, 5 * (face([9, 20], [0], [[1, 2]]) + wrong + face([2, 3], [0], [])))
+    missing = the(found, "records-missing")
+    assert (missing.count, missing.what) == (
+        10,
+        "a file header announces more records than are whole",
+    )
+    assert missing.places[0].detail == (
+        "it announces 20, and 3 are whole: 1 images and 1 identity records"
+    )
+    assert placed(missing)[:2] == [(0, 0), (12, 480)]
+    count = the(found, "identity-count")
+    assert (count.count, count.what) == (
+        5,
+        "there are more or fewer identity records than classes",
+    )
+    assert count.places[0].detail == "3 identity records for 2 classes"
+    found = checked(tmp_path, face([3, 4], [0], [[1, 2], [1, 2]]) + face([3, 3], [0, 1], [[1, 2]]))
+    [error, warning] = [one for one in found.findings if one.code == "not-as-announced"]
+    assert (
+        error.what
+        == warning.what
+        == ("a file header announces other numbers of images or identity records than there are")
+    )
+    assert [one.places[0].detail for one in (error, warning)] == [
+        "it announces 2 images and 1 identity records, and there are 1 images and 2 identity "
+        "records",
+        "it announces 2 images and 0 identity records, and there are 2 images and 1 identity "
+        "records",
+    ]
+
+
+def test_the_first_1000_of_many_files(tmp_path):
+    found = checked(tmp_path, 1500 * face([3, 3], [0], []))
+    assert ours(found) == [("error", "concatenated", 1500), ("error", "records-missing", 1000)]
+    assert the(found, "concatenated").what.endswith("; the first 1000 are looked at")
+    found = checked(tmp_path, 1000 * face([3, 3], [0], []))
+    assert ours(found) == [("error", "concatenated", 1000), ("error", "records-missing", 1000)]
+    assert the(found, "concatenated").what.endswith("laid end to end")
+
+
+def laid_out(labels: list[float], ids: list[int], images: int) -> tuple:
+    """The findings for a file of these pairs of labels: a header, images, identity records."""
+    traits = bytes([_tally.NO_IMAGE]) + bytes(images)
+    traits += bytes([_tally.NO_IMAGE]) * (len(ids) - len(traits))
+    offsets = array("q", range(0, 40 * len(ids), 40))
+    survey = Survey("a.rec", 40 * len(ids), offsets, array("Q", ids), array("B", traits))
+    findings = Findings()
+    Layout(array("f", labels)).add_to(findings, survey)
+    return findings.all()
+
+
+def test_many_identity_records_of_all_images():
+    """Ranges overlap: to look at the images of each would be to look at 3.6 * 10^9."""
+    images = identities = 60_000
+    behind = images + 1
+    for last, several in ((0, 0), (1, identities)):
+        labels = [behind, behind + identities]
+        labels += [0, math.nan] * (images - 1) + [last, math.nan]
+        labels += [1, behind] * identities
+        found = laid_out(labels, range(behind + identities), images)
+        told = {finding.code: finding for finding in found}
+        assert told["identity-count"].count == 1
+        assert ("identity-labels" in told) == bool(several)
+        if several:
+            finding = told["identity-labels"]
+            assert finding.count == several
+            assert placed(finding) == [(behind + n, 40 * (behind + n)) for n in range(3)]
+            assert finding.places[0].detail == "images 1 to 60000 have the labels 0, 1"
+
+
+def test_many_records_whose_id_is_0():
+    """To look for an id that is none for each of them would be to look at 2 * 10^10."""
+    records = 150_000
+    labels = [1, records] + [1, 1] * (records - 1)
+    found = laid_out(labels, [0] * records, 0)
+    assert found == ()
+    found = laid_out(labels, [0] * (records - 1) + [7], 0)
+    assert [(finding.code, finding.count) for finding in found] == [
+        ("concatenated", records - 1),
+        ("records-missing", 1),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_ranges_as_by_looking_at_each_image(tmp_path, seed):
+    rng = random.Random(seed)
+    labels = [rng.choice([0, 0, 0, 1, 2]) for _ in range(rng.randrange(12))]
+    ranges = [[rng.randrange(14), rng.randrange(14)] for _ in range(12)]
+    found = checked(tmp_path, face([len(labels) + 1, len(labels) + 13], labels, ranges))
+    there = set(range(1, len(labels) + 1))
+    outside = [a > b or not there.issuperset(range(a, b)) for a, b in ranges]
+    several = [
+        len(set(labels[a - 1 : b - 1])) > 1
+        for (a, b), away in zip(ranges, outside, strict=True)
+        if not away and a < b
+    ]
+    counts = {finding.code: finding.count for finding in found.findings}
+    assert counts.get("identity-range", 0) == sum(outside)
+    assert counts.get("identity-labels", 0) == sum(several)
 
 
 def test_an_image_that_is_lost_in_the_middle(tmp_path):

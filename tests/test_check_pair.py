@@ -131,6 +131,22 @@ def test_a_file_that_grew(tmp_path):
     assert at(found, "record") == [(3,), (4,), (5,)]
 
 
+@pytest.mark.parametrize(
+    ("named", "files", "why"),
+    [
+        (3, (A, B), "it is that of the first of 2 files"),
+        (6, (A, B, A), "it is that of the first 2 of 3 files"),
+        (2, (A, B), "it was cut off, or is older than the files"),
+        (4, (A, B), "the last file grew, or the index was cut off"),
+    ],
+)
+def test_an_index_of_the_first_of_several_files(tmp_path, named, files, why):
+    found = in_pair(tmp_path, index_of([44 * n for n in range(named)]), *files)[-1]
+    assert found.code == "file-grew"
+    total = 3 * len(files)
+    assert found.what == f"the index ends with the first {named} of {total} records: {why}"
+
+
 def test_an_index_of_images_only(tmp_path):
     """Case C17: what has no image is left out, and nothing is wrong."""
     [found] = in_pair(tmp_path, IMAGES_INDEX, FACE)

@@ -6,12 +6,13 @@
 import re
 import struct
 from array import array
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 from damage import cut_tail, insert_bytes, zero_block
-from findings_of import TOP, at, for_reader, in_lines, in_pair, index_of, told
+from findings_of import TOP, at, for_reader, in_lines, in_pair, index_file, index_of, told
 from reference import MAGIC, part, record
 from samples import FACE, SIX, SIX_INDEX, THREE_INDEX, A, B, image, labelled
 
@@ -165,8 +166,27 @@ def test_places_in_several_files(tmp_path):
     [found] = for_reader("dali", tmp_path, index_of([0, 44, 88, 264]), A, B, ONE)
     assert at(found, "record", "line", "offset", "detail") == [(0, 4, 264, f"in {tmp_path}/2.rec")]
     found, _ = for_reader("dali", tmp_path, None, A, part(0, b"short"))
-    assert at(found, "record", "offset", "detail") == [(0, 0, None)]
     assert found.path == f"{tmp_path}/1.rec"
+    assert at(found, "record", "offset", "detail") == [(0, 0, None)]
+
+
+@pytest.mark.parametrize("reader", ["dali", "mxnet", "rocal"])
+def test_several_files_without_an_index(tmp_path, reader):
+    """What is found in a file carries its path."""
+    empty = part(0, image(9, 9, b""))
+    found = for_reader(reader, tmp_path, None, A, B, B + empty + empty, A + empty)
+    assert [
+        (finding.path, finding.count, at(finding, "record", "offset"))
+        for finding in found
+        if finding.code == "no-image"
+    ] == [
+        (f"{tmp_path}/2.rec", 2, [(3, 132), (4, 164)]),
+        (f"{tmp_path}/3.rec", 1, [(3, 132)]),
+    ]
+    found = {finding.code: finding for finding in for_reader(reader, tmp_path, None, A, B, B)}
+    assert reader == "dali" or found["same-ids"].path == f"{tmp_path}/2.rec"
+    found = {finding.code: finding for finding in for_reader(reader, tmp_path, None, A, B, ONE)}
+    assert reader != "dali" or found["file-before"].path == f"{tmp_path}/2.rec"
 
 
 def test_the_last_file_on_s3():
@@ -260,6 +280,20 @@ def test_what_gluon_needs(tmp_path):
     survey = Survey(str(tmp_path / "0.rec"), 264)
     check_mxnet(findings, [survey], read_index(tmp_path / "other.idx"))
     assert "gluon-elsewhere" in {found.code for found in findings.all()}
+
+
+@pytest.mark.parametrize(
+    "path", ["/dev/fd/63", "/dev/stdin", "<stdin>", "the stream", "s3://bucket/a.rec"]
+)
+def test_gluon_and_what_is_no_file(tmp_path, path):
+    """Nobody gives a stream to gluon's data sets, nor a URL."""
+    (tmp_path / "other.idx").write_bytes(SIX_INDEX)
+    (tmp_path / "a.rec").write_bytes(SIX)
+    for file, index in ((path, tmp_path / "other.idx"), (tmp_path / "a.rec", path)):
+        findings = Findings()
+        read = replace(index_file(tmp_path, SIX_INDEX), path=str(index))
+        check_mxnet(findings, [Survey(str(file), 264)], read)
+        assert "gluon-elsewhere" not in {found.code for found in findings.all()}
 
 
 def test_several_files_and_paths_for_mxnet(tmp_path):

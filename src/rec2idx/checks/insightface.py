@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, compress, islice, pairwise
+from itertools import chain, compress, pairwise
 from operator import ne
 
 from .. import _heads, _tally
@@ -78,7 +78,7 @@ class Layout:
                 "concatenated", "error", survey.path, what, APART, places, len(headers)
             )
         headers.append(len(survey))
-        for start, stop in islice(pairwise(headers), SECTIONS):
+        for start, stop in pairwise(headers[: SECTIONS + 1]):
             section = _Section(survey, self.labels, start, stop, alone=alone)
             section.add_to(findings)
 
@@ -259,9 +259,9 @@ class _Section:
     def _ends(self) -> array[int]:
         """Behind which images another first label follows; the end of all images is the last."""
         first, behind = self._images.start, self._images.stop
-        with memoryview(self._labels)[2 * first : 2 * behind : 2] as labels:
-            changes = compress(range(first + 1, behind), map(ne, labels, labels[1:]))
-            return array("q", chain(changes, [behind]))
+        labels = memoryview(self._labels)[2 * first : 2 * behind : 2]
+        changes = compress(range(first + 1, behind), map(ne, labels, labels[1:]))
+        return array("q", chain(changes, [behind]))
 
     def _some(self, images: range) -> str:
         labels = set(self._labels[2 * images.start : 2 * images.stop : 2])
