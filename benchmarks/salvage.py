@@ -5,13 +5,11 @@ Prints JSON: seconds of N scans of each in turn, and how many regions were passe
 
 from __future__ import annotations
 
-import concurrent.futures.thread  # noqa: F401  # the scan imports it, which is not to be measured
 import json
 import sys
 from collections import deque
 from time import perf_counter
 
-import rec2idx.resync  # noqa: F401  # likewise
 from rec2idx import DamagedRegion, scan
 
 
@@ -24,7 +22,7 @@ def main(clean: str, damaged: str, repeats: int) -> None:
             regions.clear()
             began = perf_counter()
             deque(scan(path, salvage=regions.append), maxlen=0)
-            if number > 0:  # the first round warms the page cache
+            if number > 0:  # the first round warms the page cache, and imports what is needed
                 seconds[name].append(perf_counter() - began)
     print(json.dumps({**seconds, "regions": len(regions)}))
 

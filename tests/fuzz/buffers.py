@@ -24,7 +24,7 @@ def column(kind: str, values: Iterable[int]) -> array[int]:
     return array(kind, values)[:]
 
 
-_FILE = tempfile.NamedTemporaryFile(prefix="fuzz-", suffix=".rec")  # noqa: SIM115
+_FILE = tempfile.NamedTemporaryFile(prefix="fuzz-", suffix=".rec")  # noqa: SIM115 # it stays open as long as the process runs
 atexit.register(_FILE.close)
 PATH = _FILE.name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from array import array
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from rec2idx import _heads, _tally
 
@@ -52,7 +52,7 @@ def heads(data: bytes) -> None:
 
 def _numbers(ids: list[int]) -> None:
     """Numbers of 64 bits, of which some may repeat."""
-    repeated = [b for a, b in zip(sorted(ids), sorted(ids)[1:]) if a == b]  # noqa: B905
+    repeated = [b for a, b in pairwise(sorted(ids)) if a == b]
     assert _heads.repeats(column("Q", ids)) == (len(repeated), min(repeated, default=None))
     assert _heads.rises(column("Q", ids)) == (ids == sorted(set(ids)))
     if ids:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from .. import _tally
 from ..findings import READERS, USUAL_READERS, Finding, Findings, Reader
@@ -116,8 +116,9 @@ def check(
     began = time.perf_counter()
     wanted = tuple(reader for reader in READERS if reader in _known(readers))
     findings = Findings()
+    # What is no list or tuple is one file: a path is a sequence too.
     several = isinstance(records, (list, tuple))
-    sources: list[Record] = [*records] if several else [records]  # type: ignore[list-item, misc]
+    sources = list(cast("Sequence[Record]", records if several else [records]))
     if not sources:
         raise ValueError("records is empty, expected at least one file")
     surveys: list[Survey] = []
