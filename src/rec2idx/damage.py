@@ -139,13 +139,7 @@ def error_of(walk: Walk, source: Readable, record: int) -> Exception:
     if walk.status == _walk.FAILED:
         return OSError(walk.failure, os.strerror(walk.failure), source.path)
     if walk.status == _walk.SHRUNK:
-        return FileChangedError(
-            "the file became shorter while it was read",
-            path=source.path,
-            expected=f"{walk.size} bytes",
-            found=f"{walk.position}",
-            advice="run again when nothing writes to it",
-        )
+        return shrunk(source.path, walk.size, walk.position)
     if walk.position == 0 and walk.status in (_walk.BAD_MAGIC, _walk.CUT_HEADER):
         head = source.read(0, HEAD_SIZE)
         if not (len(head) > 1 and head[:4] == MAGIC_BYTES[: len(head)]):
@@ -241,6 +235,17 @@ def _cut_header(walk: Walk, source: Readable) -> _Story:
         "the end of the file",
         f"{bytes_left} ({rest.hex(' ')})",
         f"cut them off (truncate -s {walk.position}), or {AGAIN}",
+    )
+
+
+def shrunk(path: str, size: int, found: int) -> FileChangedError:
+    """Return the error for a file that had `size` bytes, and ends at or before byte `found`."""
+    return FileChangedError(
+        "the file became shorter while it was read",
+        path=path,
+        expected=f"{size} bytes",
+        found=f"{found}",
+        advice="run again when nothing writes to it",
     )
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ._walk import WALKING, Walk, find_start
-from .errors import FileChangedError, MissingExtraError, RemoteError, WorkerError
+from .damage import shrunk
+from .errors import MissingExtraError, RemoteError, WorkerError
 from .sources import LocalFile, Place, Source
 
 BATCH = 8192  # records: their offsets and index lines fit into a processor's cache
@@ -200,11 +201,7 @@ def without_padding(source: Source, offset: int, heads: int) -> Piece:
     while walk.status == WALKING:
         data = source.read(walk.position, max(walk.need, REMOTE_HEADER))
         if not data:
-            raise FileChangedError(
-                "the file became shorter while it was read",
-                path=source.path,
-                advice="run again when nothing writes to it",
-            )
+            raise shrunk(source.path, source.size, walk.position)
         offsets, sizes, found = walk.feed(data, walk.position, 1)
         if offsets:
             break
