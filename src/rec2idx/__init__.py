@@ -8,23 +8,28 @@ from .cli import main, parse_args
 from .creator import IndexCreator
 from .damage import DamagedRegion
 from .errors import (
+    BadIndexError,
     DamagedRecordError,
     EmptyFileError,
     FileChangedError,
     KeysError,
+    MissingExtraError,
     NoImageError,
     NotRecordIOError,
+    OtherProcessError,
+    PayloadError,
     RecordIOError,
     TruncatedError,
     UnsafeTargetError,
     WorkerError,
+    WrongFlagError,
 )
 from .index import IndexSummary, create_index
 from .progress import Progress
-from .recordio import MXRecordIO
 from .scan import scan
 from .segments import Batch
 from .select import KeepKeys
+from .sequential import MXRecordIO
 
 if TYPE_CHECKING:
     from .checks.check import Check, check
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from .find import RepeatedFile, SkippedFile
     from .findings import Finding, Place
     from .fresh import ensure_index
+    from .indexed import MXIndexedRecordIO
     from .many import FileResult, ManySummary, create_indexes
     from .salvaging import SalvageSummary, salvage
 
@@ -51,6 +57,7 @@ _LATER = {
     "combine_index": "combine",
     "create_indexes": "many",
     "ensure_index": "fresh",
+    "MXIndexedRecordIO": "indexed",
     "Ids": "contents",
     "Info": "contents",
     "InsightFace": "contents",
@@ -62,6 +69,7 @@ _LATER = {
 }
 
 __all__ = [
+    "BadIndexError",
     "Batch",
     "Check",
     "CombinedFile",
@@ -79,11 +87,15 @@ __all__ = [
     "InsightFace",
     "KeepKeys",
     "KeysError",
+    "MXIndexedRecordIO",
     "MXRecordIO",
     "ManySummary",
+    "MissingExtraError",
     "NoImageError",
     "NotRecordIOError",
+    "OtherProcessError",
     "Picture",
+    "PayloadError",
     "Place",
     "Progress",
     "RecordIOError",
@@ -94,6 +106,7 @@ __all__ = [
     "TruncatedError",
     "UnsafeTargetError",
     "WorkerError",
+    "WrongFlagError",
     "__version__",
     "check",
     "combine_index",
@@ -108,7 +121,12 @@ __all__ = [
 ]
 
 
+_MODULES = ("mx", "recordio")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_LATER[name]}", __name__), name)

@@ -4,6 +4,9 @@ from typing import Final
 ONE: Final[int]
 NONE: Final[int]
 SEVERAL: Final[int]
+UNORDERED: Final[int]
+RISING: Final[int]
+RUNNING: Final[int]
 
 def parse_lines(
     data: bytes | bytearray | memoryview,
@@ -13,6 +16,7 @@ def parse_lines(
     separator: int = ...,
     returns: bool = ...,
 ) -> tuple[int, int]: ...
+def order_of(numbers: array[int]) -> int: ...
 def sort_distinct(numbers: array[int]) -> None: ...
 def sort_entries(offsets: array[int], keys: array[int]) -> None: ...
 def match(

@@ -29,9 +29,17 @@ cdef enum:
     _NONE = 1
     _SEVERAL = 2
 
+    _UNORDERED = 0
+    _RISING = 1
+    _RUNNING = 2
+
 ONE = _ONE
 NONE = _NONE
 SEVERAL = _SEVERAL
+
+UNORDERED = _UNORDERED
+RISING = _RISING
+RUNNING = _RUNNING
 
 cdef array.array UINT64 = array.array("Q")
 cdef array.array BYTES = array.array("B")
@@ -144,6 +152,29 @@ cdef int compare(const void* one, const void* other) noexcept nogil:
     cdef uint64_t a = (<const uint64_t*>one)[0]
     cdef uint64_t b = (<const uint64_t*>other)[0]
     return (a > b) - (a < b)
+
+
+def order_of(array.array numbers not None):
+    """Say how an array of uint64 goes on.
+
+    RUNNING: each number is the one before it plus 1. RISING: each is larger than the one before.
+    UNORDERED: anything else.
+    """
+    if numbers.typecode != "Q":
+        raise TypeError(f"numbers is an array of {numbers.typecode!r}, expected 'Q'")
+    cdef const uint64_t* all = <const uint64_t*>numbers.data.as_ulonglongs
+    cdef Py_ssize_t count = len(numbers), i = 1
+    cdef bint running
+    with nogil:
+        # The difference alone would also be 1 where 0 follows the largest number.
+        while i < count and all[i - 1] < all[i] and all[i] - all[i - 1] == 1:
+            i += 1
+        running = i >= count
+        while i < count and all[i - 1] < all[i]:
+            i += 1
+    if running:
+        return RUNNING
+    return RISING if i >= count else UNORDERED
 
 
 def sort_distinct(array.array numbers not None):

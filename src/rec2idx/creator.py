@@ -7,7 +7,7 @@ import sys
 
 from .index import IndexSummary, KeyType, create_index
 from .progress import OriginalLines
-from .recordio import MXRecordIO
+from .sequential import MXRecordIO
 
 
 class IndexCreator(MXRecordIO):

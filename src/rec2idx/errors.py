@@ -7,6 +7,8 @@ a caller would catch without knowing this package.
 
 from __future__ import annotations
 
+import struct
+
 
 class RecordIOError(Exception):
     """Base of this package's errors.
@@ -15,6 +17,7 @@ class RecordIOError(Exception):
         what: what is wrong, a phrase.
         path: the file.
         record: number of the record, counted from 0.
+        key: the record's key, where it was named by that.
         offset: byte offset in the file.
         expected: what should stand there.
         found: what stands there.
@@ -36,11 +39,13 @@ class RecordIOError(Exception):
         expected: str | None = None,
         found: str | None = None,
         advice: str | None = None,
+        key: object = None,
     ) -> None:
         super().__init__(what)
         self.what = what
         self.path = path
         self.record = record
+        self.key = key
         self.offset = offset
         self.expected = expected
         self.found = found
@@ -53,7 +58,10 @@ class RecordIOError(Exception):
             text += f": expected {self.expected}, found {self.found}"
         if self.offset is not None:
             where = f"byte {self.offset}"
-            text = f"record {self.record} at {where}: {text}" if self.record is not None else text
+            if self.record is not None:
+                text = f"record {self.record} at {where}: {text}"
+            elif self.key is not None:
+                text = f"key {self.key!r} at {where}: {text}"
         if self.advice is not None:
             text += f"; {self.advice}"
         return text
@@ -101,6 +109,28 @@ class KeysError(RecordIOError, ValueError):
     """The records do not have the keys that were asked for, or an old index has none for them."""
 
 
+class BadIndexError(RecordIOError, ValueError):
+    """MXNet's class for indexed files cannot read this index.
+
+    Attributes:
+        line: number of the line, counted from 1.
+    """
+
+    line: int = 0
+
+
+class PayloadError(RecordIOError, ValueError, struct.error):
+    """A payload is not what it should be: an image record, labels, an image, or bytes to write."""
+
+
+class WrongFlagError(RecordIOError, ValueError, AssertionError):
+    """A file that is open for writing was to be read, or the other way round."""
+
+
+class OtherProcessError(RecordIOError, RuntimeError):
+    """A file that one process writes was to be written by another one, too."""
+
+
 class NoImageError(RecordIOError, ValueError):
     """Of all records, none has an image."""
 
@@ -118,7 +148,7 @@ class WorkerError(RecordIOError, OSError):
 
 
 class MissingExtraError(RecordIOError, ImportError):
-    """A package is not installed that this kind of URL needs."""
+    """A package is not installed that this kind of URL, of label or of image needs."""
 
 
 class RemoteError(RecordIOError, OSError):

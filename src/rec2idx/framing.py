@@ -13,6 +13,8 @@ and drops those 4 bytes; a reader puts them back between the parts. ``docs/forma
 whole description. Source: dmlc-core, ``include/dmlc/recordio.h`` and ``src/recordio.cc``.
 """
 
+from ._magic import find_word
+
 MAGIC = 0xCED7230A
 MAGIC_BYTES = MAGIC.to_bytes(4, "little")
 HEADER_SIZE = 8  # bytes of magic and lrec
@@ -50,12 +52,9 @@ def split_at_magics(payload: bytes) -> list[bytes]:
     """
     pieces = []
     start = 0
-    at = payload.find(MAGIC_BYTES)
-    while at >= 0:
-        if at % 4 == 0:
-            pieces.append(payload[start:at])
-            start = at + len(MAGIC_BYTES)
-        at = payload.find(MAGIC_BYTES, at + len(MAGIC_BYTES))  # no two magics overlap
+    while (at := find_word(payload, start)) >= 0:
+        pieces.append(payload[start:at])
+        start = at + len(MAGIC_BYTES)
     pieces.append(payload[start:])
     return pieces
 

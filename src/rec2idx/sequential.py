@@ -1,0 +1,257 @@
+"""Reading and writing RecordIO one record after the other, as ``mxnet.recordio`` does."""
+
+from __future__ import annotations
+
+import os
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from .appending import RecordAppender
+from .errors import WrongFlagError
+from .framing import HEADER_SIZE
+from .record_file import SMALL, RecordFile
+
+# Nothing is ready. One list for all, to which nothing is ever added.
+_NOTHING: list[bytes] = []
+
+
+class MXRecordIO:
+    """Reads the records of a file one after the other, or writes a new one.
+
+    Behaves as ``mxnet.recordio.MXRecordIO`` does on well-formed files; ``docs/recordio.md`` lists
+    what differs. On damaged ones, where MXNet loses records or joins them without a word, it
+    raises an error that says where. A reader may be used after a fork, by several threads, and
+    pickled: a copy starts at the first record. A writer belongs to its process.
+
+    Args:
+        uri: path of the record file.
+        flag: ``"r"`` to read; ``"w"`` to write: what stands at the path is emptied at once.
+
+    Attributes:
+        uri: the path, as text.
+        flag: as given.
+        is_open: whether the file is open.
+        writable: whether records are written.
+        pid: the process that opened the file, None where it is closed.
+
+    Raises:
+        ValueError: `flag` is another one.
+        OSError: the file cannot be opened.
+
+    >>> with MXRecordIO("examples/sample.rec", "r") as record:
+    ...     payload = record.read()
+    ...     len(payload), record.tell()
+    (2435, 2444)
+    >>> with MXRecordIO("new.rec", "w") as record:
+    ...     record.write(payload)
+    ...     record.tell()
+    2444
+    """
+
+    def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
+        self._clear()
+        self.uri = os.fsdecode(uri)
+        self.flag = flag
+        self.open()
+
+    def _clear(self) -> None:
+        """Forget what belongs to an open file."""
+        self.is_open = False
+        self.writable = False
+        self.pid: int | None = None
+        self._file: RecordFile | None = None
+        self._appender: RecordAppender | None = None
+        self._lock = Lock()
+        # A reader stands before the last of `_ready`: payloads that were read, the next one last.
+        # Taking one off is a single step, which threads cannot take together.
+        self._ready = _NOTHING
+        self._offsets: list[int] = []  # where those payloads started, in the order of the file
+        self._position = 0  # where the reader stands when none is ready
+        self._count: int | None = 0  # records before the first that is not ready, if known
+        self._large = False  # the record that was read last was large
+
+    def open(self) -> None:
+        """Open the file: reading starts at the first record; written is to an empty file."""
+        if self.flag not in ("r", "w"):
+            raise ValueError(f"flag is {self.flag!r}, expected 'r' to read or 'w' to write")
+        self.close()
+        self._clear()
+        if self.flag == "w":
+            self._appender = self._new_appender()
+            self.writable = True
+        else:
+            self._file = RecordFile(self.uri)
+        self.pid = os.getpid()
+        self.is_open = True
+
+    def _new_appender(self) -> RecordAppender:
+        return RecordAppender(self.uri)
+
+    def close(self) -> None:
+        """Close the file; a writer writes what is not yet in the file. Closing twice is allowed.
+
+        Raises:
+            OSError: writing failed. The file is closed, and ends with a whole record.
+        """
+        if not self.is_open:
+            return
+        self.is_open = False
+        self.pid = None
+        self._ready = _NOTHING
+        if self._file is not None:
+            self._file.close()
+        if self._appender is not None:
+            self._appender.close()
+
+    def reset(self) -> None:
+        """Go back to the first record. A writer empties the file, as MXNet's does."""
+        if self._appender is not None and self.is_open:
+            self._appender.require_own_process()
+        self.close()
+        self.open()
+
+    def tell(self) -> int:
+        """Return the byte offset of the record that `read` returns, or `write` writes, next."""
+        if self._appender is not None:
+            self._require_open()
+            return self._appender.position
+        with self._lock:
+            self._require_open()
+            ready = len(self._ready)
+            return self._offsets[-1 - ready] if ready else self._position
+
+    def read(self) -> bytes | None:
+        """Return the payload of the next record, or None at the end of the file.
+
+        Raises:
+            NotRecordIOError: the file is something else.
+            DamagedRecordError: the next record is damaged.
+            FileChangedError: the file became shorter.
+            WrongFlagError: the file was opened for writing.
+            ValueError: the reader is closed.
+        """
+        try:
+            return self._ready.pop()
+        except IndexError:
+            return self._read_on()
+
+    def _read_on(self) -> bytes | None:
+        with self._lock:
+            file = self._require_reader()
+            if self._ready:  # another thread was here first
+                return self._ready.pop()
+            if self._position == file.size:
+                return None
+            if not self._large:
+                payloads, offsets = file.block(self._position)
+                if payloads:
+                    return self._take(payloads, offsets)
+            payload, end = file.at(self._position, HEADER_SIZE, self._count)
+            self._step(end)
+            return payload
+
+    def _take(self, payloads: list[bytes], offsets: list[int]) -> bytes:
+        """Have some payloads ready, and return the first."""
+        self._large = offsets[-1] - offsets[-2] > SMALL
+        self._position = offsets[-1]
+        if self._count is not None:
+            self._count += len(payloads)
+        payloads.reverse()
+        first = payloads.pop()
+        self._offsets = offsets
+        self._ready = payloads
+        return first
+
+    def _step(self, end: int) -> None:
+        """Stand behind a record that was read by itself."""
+        self._large = end - self._position > SMALL
+        self._position = end
+        if self._count is not None:
+            self._count += 1
+
+    def write(self, buf: bytes) -> None:
+        """Append a record.
+
+        Records wait in memory until there is about a megabyte of them. When writing them fails,
+        the file is cut back to the last whole record in it.
+
+        Args:
+            buf: the payload: bytes, a bytearray or a memoryview of fewer than 2^29 bytes.
+
+        Raises:
+            TypeError: it is text, or something else.
+            PayloadError: it is too long.
+            WrongFlagError: the file was opened for reading.
+            OtherProcessError: it was opened by another process.
+            OSError: writing failed; the record is not written.
+            ValueError: the writer is closed.
+        """
+        self._require_writer().append(buf)
+
+    def _require_open(self) -> None:
+        if not self.is_open:
+            what = "reader" if self.flag == "r" else "writer"
+            raise ValueError(f"{self.uri}: the {what} is closed; reset() opens it again")
+
+    def _require_reader(self) -> RecordFile:
+        if self._file is None:
+            raise self._wrong_flag("writing", "reading", "r")
+        self._require_open()
+        return self._file
+
+    def _require_writer(self) -> RecordAppender:
+        if self._appender is None:
+            raise self._wrong_flag("reading", "writing", "w")
+        self._require_open()
+        return self._appender
+
+    def _wrong_flag(self, opened: str, wanted: str, flag: str) -> WrongFlagError:
+        return WrongFlagError(
+            f"the file was opened for {opened}, not for {wanted}",
+            path=self.uri,
+            advice=f"give the flag {flag!r}" + ("" if flag == "r" else ", which empties the file"),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs.
+
+        Raises:
+            WrongFlagError: it is an open writer, whose copy would empty the file.
+        """
+        if self.is_open and self.writable:
+            raise WrongFlagError(
+                "an open writer cannot be copied or pickled: its copy would empty the file",
+                path=self.uri,
+                advice="close it first, or open a file of its own in each process",
+            )
+        return {name: value for name, value in self.__dict__.items() if name not in _UNSHARED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled reader. Where it was open it is opened again, at the first record."""
+        self._clear()
+        self.__dict__.update(state)
+        if self.is_open:
+            self.is_open = False
+            self.open()
+
+    def __enter__(self) -> MXRecordIO:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # __init__ may have failed before the first attribute was set.
+        if getattr(self, "is_open", False):
+            self.close()
+
+
+_UNSHARED = frozenset(
+    ("_file", "_appender", "_lock", "_ready", "_offsets", "_position", "_count", "_large", "pid")
+)
