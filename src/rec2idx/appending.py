@@ -8,23 +8,23 @@ from io import FileIO
 from threading import Lock
 
 from .errors import OtherProcessError, PayloadError, UnsafeTargetError
-from .framing import MAX_LENGTH, lay_out
+from .framing import MAX_LENGTH, parts_of
 from .sinks import Sink
 
-SOME = 1 << 20  # bytes that are kept before they are written
+SOME = 1 << 17  # bytes that are kept before they are written; they stay in a processor's cache
 
 
 class Appender:
-    """Writes whole pieces to a file that is emptied first; for one process, and its threads.
+    """Writes whole pieces to a file that is emptied first; for one process.
 
-    Bytes wait until there are some, and go to the file together. Where that fails, the file is cut
-    back to what it held before, and the bytes still wait.
+    Pieces wait until there are some, and go to the file together. Where that fails, the file is cut
+    back to what it held before, and the pieces still wait.
 
     Args:
         path: a path as `open` takes it.
 
     Attributes:
-        waiting: the bytes that wait; who appends to them says `flush` when there are some.
+        position: bytes in the file and in the pieces that wait.
 
     Raises:
         OSError: it cannot be opened.
@@ -33,14 +33,25 @@ class Appender:
     def __init__(self, path: str) -> None:
         self._file = FileIO(path, "w")
         self._sink = Sink(self._file, path)
-        self.waiting = bytearray()
+        self._waiting: list[bytes] = []
         self._written = 0
+        self.position = 0
         self._process = os.getpid()
 
     @property
-    def position(self) -> int:
-        """Bytes that were appended."""
-        return self._written + len(self.waiting)
+    def is_full(self) -> bool:
+        """Whether so much waits that it should be written."""
+        return self.position - self._written >= SOME
+
+    def add(self, piece: bytes) -> None:
+        """Have a piece wait."""
+        self._waiting.append(piece)
+        self.position += len(piece)
+
+    def take_back(self, position: int) -> None:
+        """Forget the pieces from a position on; they wait."""
+        while self.position > position:
+            self.position -= len(self._waiting.pop())
 
     def require_own_process(self) -> None:
         """Refuse to go on where another process opened the file.
@@ -59,14 +70,14 @@ class Appender:
         """Write what waits."""
         self.require_own_process()
         try:
-            self._sink.write(bytes(self.waiting))
+            self._sink.write(b"".join(self._waiting))
         except BaseException:  # Ctrl-C too
             with contextlib.suppress(OSError):  # a pipe or a device takes nothing back
                 os.ftruncate(self._file.fileno(), self._written)
                 self._file.seek(self._written)
             raise
-        self._written += len(self.waiting)
-        self.waiting = bytearray()
+        self._written = self.position
+        self._waiting.clear()
 
     def close(self, write: bool = True) -> None:
         """Write what waits, and close the file, also where that fails.
@@ -119,10 +130,11 @@ class RecordAppender:
         """
         self._records.require_own_process()
 
-    def append(self, payload: bytes, key: str = "") -> int:
-        """Append a record, and a line with its key if there is an index; return its offset.
+    def append(self, payload: bytes, key: str | None = None) -> int:
+        """Append a record, and a line with its key if it has one; return the record's offset.
 
-        Where that fails, neither is appended.
+        Where that fails, the record has no line, and is in the file only if it was the index that
+        could not be written.
 
         Raises:
             TypeError: the payload is text, or other than bytes.
@@ -135,29 +147,33 @@ class RecordAppender:
         if len(payload) > MAX_LENGTH:
             raise self._too_long(payload)
         self.require_own_process()
-        record = lay_out(payload)
+        pieces = parts_of(payload)
         with self._lock:
             offset = self._records.position
-            line = b"%s\t%d\n" % (key.encode(), offset) if self._lines else b""
-            self._add(record, line)
+            line = 0 if self._lines is None else self._lines.position
+            for piece in pieces:
+                self._records.add(piece)
+            if self._lines is not None and key is not None:
+                self._lines.add(b"%s\t%d\n" % (key.encode(), offset))
+            if self._records.is_full or (self._lines is not None and self._lines.is_full):
+                self._flush(offset, line)
         return offset
 
-    def _add(self, record: bytes, line: bytes) -> None:
-        records, lines = self._records, self._lines
-        records.waiting += record
-        if lines is not None:
-            lines.waiting += line
-        if len(records.waiting) < SOME and (lines is None or len(lines.waiting) < SOME):
-            return
+    def _flush(self, record: int, line: int) -> None:
+        """Write what waits; if that fails, take back the record and the line that begin there."""
         try:
-            records.flush()
+            self._records.flush()
         except BaseException:
-            del records.waiting[len(records.waiting) - len(record) :]
-            if lines is not None:
-                del lines.waiting[len(lines.waiting) - len(line) :]
+            self._records.take_back(record)
+            if self._lines is not None:
+                self._lines.take_back(line)
             raise
-        if lines is not None:
-            lines.flush()
+        if self._lines is not None:
+            try:
+                self._lines.flush()
+            except BaseException:
+                self._lines.take_back(line)  # the record is in the file, and has no key
+                raise
 
     def close(self) -> None:
         """Write what waits, and close both files; no line is written for a record that was not."""

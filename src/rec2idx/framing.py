@@ -13,6 +13,8 @@ and drops those 4 bytes; a reader puts them back between the parts. ``docs/forma
 whole description. Source: dmlc-core, ``include/dmlc/recordio.h`` and ``src/recordio.cc``.
 """
 
+import struct
+
 from ._magic import find_word
 
 MAGIC = 0xCED7230A
@@ -20,6 +22,9 @@ MAGIC_BYTES = MAGIC.to_bytes(4, "little")
 HEADER_SIZE = 8  # bytes of magic and lrec
 IR_HEADER_SIZE = 24  # bytes: uint32 flag, float32 label, uint64 id, uint64 id2
 MAX_LENGTH = (1 << 29) - 1  # bytes of payload in one part
+
+_HEADER = struct.Struct("<II")
+_PADDING = (b"", bytes(3), bytes(2), bytes(1))  # by the length's rest, divided by 4
 
 WHOLE, FIRST, MIDDLE, LAST = range(4)  # values of cflag
 
@@ -76,7 +81,23 @@ def header(cflag: int, length: int) -> bytes:
     >>> header(LAST, 1).hex(" ")
     '0a 23 d7 ce 01 00 00 60'
     """
-    return MAGIC_BYTES + (cflag << 29 | length).to_bytes(4, "little")
+    return _HEADER.pack(MAGIC, cflag << 29 | length)
+
+
+def parts_of(payload: bytes) -> list[bytes]:
+    """Return the pieces of a record as a writer lays it out: header, payload and padding a part.
+
+    >>> [piece.hex(" ") for piece in parts_of(b"x")]
+    ['0a 23 d7 ce 01 00 00 00', '78', '00 00 00']
+    """
+    if find_word(payload, 0) < 0:  # nearly all are
+        return [header(WHOLE, len(payload)), payload, _PADDING[len(payload) & 3]]
+    pieces = split_at_magics(payload)
+    parts: list[bytes] = []
+    for number, piece in enumerate(pieces):
+        cflag = cflag_of(number == 0, number == len(pieces) - 1)
+        parts += header(cflag, len(piece)), piece, _PADDING[len(piece) & 3]
+    return parts
 
 
 def lay_out(payload: bytes) -> bytes:
@@ -85,12 +106,7 @@ def lay_out(payload: bytes) -> bytes:
     >>> lay_out(b"x").hex(" ")
     '0a 23 d7 ce 01 00 00 00 78 00 00 00'
     """
-    pieces = split_at_magics(payload)
-    parts: list[bytes] = []
-    for number, piece in enumerate(pieces):
-        cflag = cflag_of(number == 0, number == len(pieces) - 1)
-        parts += header(cflag, len(piece)), piece, bytes(-len(piece) % 4)
-    return b"".join(parts)
+    return b"".join(parts_of(payload))
 
 
 def payload_of(record: bytes) -> bytes:

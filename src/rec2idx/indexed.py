@@ -159,17 +159,27 @@ class MXIndexedRecordIO(MXRecordIO):
             buf: the payload, as `write` takes it.
 
         Raises:
-            KeysError: the key has a tab or a line end, so that nobody could read the index.
+            KeysError: the key could not be read from the index: it has a tab, for instance.
             Exception: whatever else `key_type` and `write` raise.
         """
         appender = self._require_writer()
         key = self.key_type(idx)
         text = str(key)
-        if not text.isdigit() and ("\t" in text or len(text.splitlines()) > 1):
-            raise KeysError(f"the key {text!r} has a tab or a line end", path=self.idx_path)
+        if not text.isdigit():
+            self._require_readable(text)
         offset = appender.append(buf, text)
         self.idx[key] = offset
         self.keys.append(key)
+
+    def _require_readable(self, text: str) -> None:
+        """Refuse a key that would be another one, or none, when it is read from the index."""
+        if not text or text != text.strip() or any(end in text for end in "\t\r\n"):
+            raise KeysError(
+                f"the key {text!r} cannot be read from an index",
+                path=self.idx_path,
+                expected="a text without tabs, line ends, and white space around it",
+                found=repr(text),
+            )
 
     def __enter__(self) -> MXIndexedRecordIO:
         return self

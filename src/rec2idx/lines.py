@@ -16,7 +16,7 @@ from .problems import LONGEST, Problem, Problems, examine
 from .readers import DaliPairs, MXNetLines, Stop
 from .sources import Source, Stream, StrPath, opened
 
-PIECE = 1 << 22  # bytes that are read at once
+PIECE = 1 << 20  # bytes that are read at once
 
 
 class Gaps:

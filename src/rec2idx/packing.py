@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import struct
@@ -65,7 +66,7 @@ def pack(header: Any, s: bytes) -> bytes:
     if isinstance(label, numbers.Number):
         return _packed(label, number, number2) + s
     numpy = import_numpy("an array of labels")
-    labels = numpy.asarray(label, dtype="<f4")
+    labels = numpy.asarray(label, _float32())
     written: bytes = labels.tobytes()
     return _IR.pack(labels.size, 0, number, number2) + written + s
 
@@ -104,9 +105,14 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
         if len(s) < flag * LABEL_SIZE:
             raise _too_few_labels(flag, len(s))
         numpy = import_numpy("an array of labels")
-        label = numpy.frombuffer(s, "<f4", flag)
+        label = numpy.frombuffer(s, _float32(), flag)
         s = s[flag * LABEL_SIZE :]
     return IRHeader(flag, label, number, number2), s
+
+
+@functools.cache
+def _float32() -> Any:
+    return import_numpy("an array of labels").dtype("<f4")
 
 
 def _too_short(s: bytes) -> PayloadError:

@@ -118,6 +118,8 @@ class RecordFile:
             The payloads, and where each record starts, and the one behind the last. No payloads
             where no whole record lies in the bytes that are read at once: `at` says why.
         """
+        if offset >= self.size:
+            return [], []
         data = os.pread(self._fd, BLOCK, offset)
         walk = Walk(offset, self.size, HEADER_SIZE)
         starts, sizes, _ = walk.feed(data, offset, _MANY)

@@ -134,7 +134,8 @@ class MXRecordIO:
         try:
             return self._ready.pop()
         except IndexError:
-            return self._read_on()
+            pass  # none is ready
+        return self._read_on()
 
     def _read_on(self) -> bytes | None:
         with self._lock:
@@ -173,8 +174,8 @@ class MXRecordIO:
     def write(self, buf: bytes) -> None:
         """Append a record.
 
-        Records wait in memory until there is about a megabyte of them. When writing them fails,
-        the file is cut back to the last whole record in it.
+        Records wait in memory until there are 128 KB of them, or the file is closed. Where writing
+        fails, the file is cut back to the last whole record in it.
 
         Args:
             buf: the payload: bytes, a bytearray or a memoryview of fewer than 2^29 bytes.
