@@ -34,7 +34,7 @@ both = pytest.mark.usefixtures("_codec")
 
 @both
 @pytest.mark.parametrize(
-    "image", [COLOR, ALPHA, GREY, GREY[:, :, None]], ids="color alpha grey flat".split()
+    "image", [COLOR, ALPHA, GREY, GREY[:, :, None]], ids=["color", "alpha", "grey", "flat"]
 )
 @pytest.mark.parametrize("quality", [0, 9, 95])
 def test_png_keeps_every_pixel(image, quality):

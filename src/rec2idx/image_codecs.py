@@ -92,6 +92,8 @@ class _Pillow:
         numpy = import_numpy("an image")
         if not isinstance(image, numpy.ndarray) or image.dtype != numpy.uint8 or not image.size:
             raise _not_encoded(suffix, "Pillow", "the image is no array of uint8, or has no pixels")
+        if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
+            raise _not_encoded(suffix, "Pillow", f"it has the shape {image.shape}")
         if image.ndim == 3 and image.shape[2] == 1:
             image = image[:, :, 0]
         elif image.ndim == 3:  # red, green and blue; JPEG knows no alpha

@@ -9,5 +9,6 @@ collect_ignore = [
     "in_dali_lines.py",
     "in_dali_check.py",
     "in_mxnet_check.py",
+    "in_mxnet_recordio.py",
     "pin.py",
 ]
