@@ -61,14 +61,20 @@ def pack(header: Any, s: bytes) -> bytes:
     25130988.0
     """
     _, label, number, number2 = IRHeader(*header)
-    if not isinstance(s, (bytes, bytearray, memoryview)):
-        raise TypeError(f"the payload is {type(s).__name__}, expected bytes")
     if isinstance(label, numbers.Number):
-        return _packed(label, number, number2) + s
+        packed = _packed(label, number, number2)
+        _require_bytes(s)
+        return packed + s
     numpy = import_numpy("an array of labels")
     labels = numpy.asarray(label, _float32())
     written: bytes = labels.tobytes()
+    _require_bytes(s)
     return _IR.pack(labels.size, 0, number, number2) + written + s
+
+
+def _require_bytes(s: object) -> None:
+    if not isinstance(s, (bytes, bytearray, memoryview)):
+        raise TypeError(f"the payload is {type(s).__name__}, expected bytes")
 
 
 def _packed(label: Any, number: Any, number2: Any) -> bytes:

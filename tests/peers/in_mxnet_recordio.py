@@ -95,7 +95,7 @@ def images(record: str) -> list:
 
 
 def load_faces(record: str, index: str) -> list:
-    """Load an InsightFace file as a training script does: the file header, its ranges, each image."""
+    """Load an InsightFace file as a training script does: file header, ranges, images."""
     reader = mx.recordio.MXIndexedRecordIO(index, record, "r")
     header, _ = mx.recordio.unpack(reader.read_idx(0))
     ranges = []
