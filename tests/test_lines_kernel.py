@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 from index_reference import strict
 from index_texts import BORDERS, TOP, numbers, texts
 
-from rec2idx._lines import NONE, ONE, SEVERAL, match, parse_lines, sort_distinct, sort_entries
+from rec2idx._lines import (
+    NONE,
+    ONE,
+    RISING,
+    RUNNING,
+    SEVERAL,
+    UNORDERED,
+    match,
+    order_of,
+    parse_lines,
+    sort_distinct,
+    sort_entries,
+)
 from rec2idx.lines import read_index
 
 
@@ -140,3 +152,22 @@ def test_the_kernel_refuses_what_it_cannot_take():
         match(numbers, numbers, numbers)
     with pytest.raises(ValueError, match="base is -1, expected 0 or more"):
         match(numbers, numbers, signed, -1)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "order"),
+    [
+        ([], RUNNING),
+        ([7], RUNNING),
+        ([7, 8, 9], RUNNING),
+        ([7, 9], RISING),
+        ([7, 8, 10], RISING),
+        ([7, 7], UNORDERED),
+        ([7, 8, 8], UNORDERED),
+        ([2, 1], UNORDERED),
+        ([2**64 - 1, 0], UNORDERED),
+        ([0, 2**64 - 1], RISING),
+    ],
+)
+def test_the_order_of_keys(numbers, order):
+    assert order_of(array("Q", numbers)) == order
