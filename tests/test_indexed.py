@@ -275,3 +275,12 @@ def test_closed_readers():
     assert (again.is_open, again.keys) == (False, reader.keys)
     again.open()
     assert again.read_idx(5) == SIX_PAYLOADS[5]
+
+
+@pytest.mark.parametrize("size", [3, SMALL + 1])
+def test_a_record_without_its_padding(size):
+    """By key as in order."""
+    reader = indexed(record(b"x" * size)[:-1], b"0\t0\n")
+    for use in (lambda: reader.read_idx(0), reader.read):
+        with pytest.raises(TruncatedError, match="its padding is cut off"):
+            use()
