@@ -14,6 +14,7 @@ from .errors import (
     FileChangedError,
     KeysError,
     MissingExtraError,
+    MissingKeyError,
     NoImageError,
     NotRecordIOError,
     OtherProcessError,
@@ -23,6 +24,7 @@ from .errors import (
     UnsafeTargetError,
     WorkerError,
     WrongFlagError,
+    WrongIndexError,
 )
 from .index import IndexSummary, create_index
 from .progress import Progress
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from .checks.check import Check, check
     from .combine import CombinedFile, CombinedSummary, combine_index
     from .contents import Ids, Info, InsightFace, Picture, Sizes, info
+    from .dataset import RecordDataset
     from .find import RepeatedFile, SkippedFile
     from .findings import Finding, Place
     from .fresh import ensure_index
@@ -64,6 +67,8 @@ _LATER = {
     "Picture": "contents",
     "Sizes": "contents",
     "info": "contents",
+    "IRHeader": "items",
+    "RecordDataset": "dataset",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
 }
@@ -80,6 +85,7 @@ __all__ = [
     "FileChangedError",
     "FileResult",
     "Finding",
+    "IRHeader",
     "Ids",
     "IndexCreator",
     "IndexSummary",
@@ -91,6 +97,7 @@ __all__ = [
     "MXRecordIO",
     "ManySummary",
     "MissingExtraError",
+    "MissingKeyError",
     "NoImageError",
     "NotRecordIOError",
     "OtherProcessError",
@@ -98,6 +105,7 @@ __all__ = [
     "PayloadError",
     "Place",
     "Progress",
+    "RecordDataset",
     "RecordIOError",
     "RepeatedFile",
     "SalvageSummary",
@@ -107,6 +115,7 @@ __all__ = [
     "UnsafeTargetError",
     "WorkerError",
     "WrongFlagError",
+    "WrongIndexError",
     "__version__",
     "check",
     "combine_index",

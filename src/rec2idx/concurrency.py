@@ -163,7 +163,7 @@ def _wait(pending: set[Future[T]], together: Together | None) -> set[Future[T]]:
 
 @contextmanager
 def ahead(
-    makers: Sequence[Callable[[], Generator[T, None, None]]],
+    makers: Iterable[Callable[[], Generator[T, None, None]]],
     at_once: int,
     executor: Executor | None = None,
 ) -> Iterator[Iterator[Iterator[T]]]:
@@ -200,7 +200,7 @@ def ahead(
                 executor.stop(Stopped())
 
 
-def _one_by_one(makers: Sequence[Callable[[], Generator[T, None, None]]]) -> Iterator[Iterator[T]]:
+def _one_by_one(makers: Iterable[Callable[[], Generator[T, None, None]]]) -> Iterator[Iterator[T]]:
     for maker in makers:
         with closing(maker()) as items:
             yield items

@@ -81,10 +81,12 @@ class DamagedRecordError(RecordIOError, ValueError):
         record: number of the damaged record; so many records before it are whole.
         offset: byte offset of the part that is damaged.
         record_offset: byte offset of the record's first part.
+        key: where the record was read by itself, its key; then there is no number.
     """
 
     reason: str = ""
     record_offset: int | None = None
+    key: int | str | None = None
 
 
 class TruncatedError(DamagedRecordError, EOFError):
@@ -148,7 +150,7 @@ class WorkerError(RecordIOError, OSError):
 
 
 class MissingExtraError(RecordIOError, ImportError):
-    """A package is not installed that this kind of URL, of label or of image needs."""
+    """A package is not installed that this kind of URL, of record or of image needs."""
 
 
 class RemoteError(RecordIOError, OSError):
@@ -157,3 +159,11 @@ class RemoteError(RecordIOError, OSError):
 
 class CredentialsError(RemoteError):
     """No credentials were found, or those that were found are refused."""
+
+
+class WrongIndexError(RecordIOError, ValueError):
+    """An index does not fit its file, or is none."""
+
+
+class MissingKeyError(RecordIOError, KeyError):
+    """No record has this key."""

@@ -1,0 +1,214 @@
+"""The records of files, one by one, as a data set for training."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import os
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Any, overload
+
+from .concurrency import ahead
+from .errors import MissingKeyError
+from .fetch import Fetcher, Files, Pair, can_be_mapped
+from .items import Bytes, IRHeader
+from .loading import Wanted, load
+from .sources import StrPath, is_url
+
+AHEAD = 2  # chunks that are read ahead from a disk
+AHEAD_REMOTE = 8  # and from a network
+
+
+class RecordDataset(Sequence[Any]):
+    r"""The records of RecordIO files by number and by key, as a map-style data set.
+
+    An item is ``(header, payload)``: an `IRHeader`, whose label is a float, or, where its flag is
+    above 0, a NumPy array of so many float32; and the bytes behind it. A record that is no image
+    record, since it is shorter than an IRHeader and its labels, has None for a header, and all of
+    it is the payload. That cannot be told of any other payload that does not begin with a header:
+    `MXRecordIO` gives records as they are.
+
+    Items are numbered as the lines of the index are, as in Gluon's ``RecordFileDataset``; without
+    an index, in file order. That is also how iteration goes, with records read ahead, many at
+    once. Each line is an item, also where several have the same key; `get` gives the last of them,
+    as ``MXIndexedRecordIO`` does. Records that an index does not name are no items.
+
+    A file whose first record is the file header of InsightFace (two labels, whole numbers, and no
+    image) gives what InsightFace's loader gives: the images only, of whose labels the first one
+    counts, as a float.
+
+    It can be handed to ``torch.utils.data.DataLoader``, with workers too: each process opens the
+    files for itself, and forked ones share the entries, of 16 bytes each; others get a copy of
+    them. Threads may read at once. Slices share all with the whole.
+
+    Args:
+        records: path or URL of a record file, or several of them.
+        index: one index over all of them, laid end to end. By default each has its own beside it,
+            with the suffix ``.idx``, or is walked, if there is none: then keys are running numbers,
+            which go on from file to file.
+        images_only: whether to leave out records without bytes after their labels. This and
+            `labels` have the headers of all records read once.
+        labels: to leave out the records whose first label is not among these, such as
+            ``range(10)``, and those without labels; by default there is no such condition.
+        decode: called with each payload; what it returns stands in its place.
+        transform: called with header and payload, decoded if that is asked for; what it returns
+            is the item.
+        mmap: whether to map the files, which must be local, into memory. Payloads are then
+            read-only memoryviews of them, but bytes where a record has several parts. A file that
+            becomes shorter meanwhile ends the process with SIGBUS, as with any such mapping.
+
+    Raises:
+        WrongIndexError: an index is none, or names a place where the files have no record. Without
+            `images_only` or `labels` only the end of the files is looked at; other such places are
+            a `DamagedRecordError` when they are read.
+        NoImageError: with `images_only`, no record is left.
+        NotRecordIOError: without an index: a file is something else.
+        DamagedRecordError: without an index: a file cannot be followed to its end.
+        MissingExtraError: a package is missing, for a URL.
+        OSError: a file cannot be read.
+
+    Raises, where records are read:
+        DamagedRecordError: there is no whole record; the attributes ``key``, ``offset``,
+            ``expected`` and ``found`` say more.
+        FileChangedError: the file is not the one that was opened.
+        MissingExtraError: a record has several labels, and NumPy is missing.
+        ValueError: the data set is closed.
+        OSError: reading failed.
+
+    >>> with RecordDataset("examples/sample.rec") as dataset:
+    ...     header, payload = dataset[-1]
+    ...     len(dataset), header.id, len(payload)
+    (24, 23, 2637)
+    """
+
+    def __init__(
+        self,
+        records: StrPath | Iterable[StrPath],
+        index: StrPath | None = None,
+        *,
+        images_only: bool = False,
+        labels: Container[float] | None = None,
+        decode: Callable[[Bytes], Any] | None = None,
+        transform: Callable[[IRHeader | None, Any], Any] | None = None,
+        mmap: bool = False,
+    ) -> None:
+        some = [records] if isinstance(records, (str, bytes, os.PathLike)) else records
+        paths = [os.fsdecode(path) for path in some]
+        if not paths:
+            raise ValueError("no record files were given")
+        self._table = load(paths, index, Wanted(images_only, labels))
+        if mmap:
+            for file in self._table.files:
+                if not can_be_mapped(file):
+                    raise ValueError(f"{file.path}: mmap is for local files only")
+        self._files = Files(self._table.files, mmap)
+        self._fetcher = Fetcher(self._table, self._files)
+        self._entries = range(len(self._table))
+        self._decode = decode
+        self._transform = transform
+        self._mapped = mmap
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> RecordDataset: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return an item; of a slice, a data set with those items, without reading any.
+
+        Raises:
+            IndexError: there are not so many.
+        """
+        if isinstance(index, slice):
+            view = copy.copy(self)
+            view._entries = self._entries[index]
+            return view
+        return self._item(self._fetcher.one(self._entry(index)))
+
+    def get(self, key: int | str) -> Any:
+        r"""Return the item with a key, the last one if there are several.
+
+        Args:
+            key: a number, or a text as it stands in the index: 7 and "7" are the same.
+
+        Raises:
+            MissingKeyError: there is none.
+            KeysError: indexes of several files have that key.
+        """
+        entry = self._table.find(key)
+        if entry is None or entry not in self._entries:
+            paths = ", ".join(file.path for file in self._table.files[:3])
+            raise MissingKeyError(f"no record has the key {key!r}", path=paths)
+        return self._item(self._fetcher.one(entry))
+
+    def read_many(self, indices: Iterable[int]) -> list[Any]:
+        """Return several items, in the order asked for; those close together are read at once.
+
+        ``torch.utils.data.DataLoader`` reads its batches in this way, by the name
+        ``__getitems__``.
+
+        Raises:
+            IndexError: there are not so many.
+        """
+        pairs = self._fetcher.many([self._entry(index) for index in indices])
+        return [self._item(pair) for pair in pairs]
+
+    __getitems__ = read_many
+
+    @property
+    def keys(self) -> Sequence[int] | Sequence[str]:
+        """The key of each item: numbers, or texts if not all are numbers of 64 bits."""
+        keys = self._table.keys
+        if len(self._entries) == len(self._table) and self._entries.step == 1:
+            return keys
+        return [keys[entry] for entry in self._entries]  # type: ignore[return-value]
+
+    def __iter__(self) -> Generator[Any, None, None]:
+        """Yield all items, one after the other."""
+        for pair in self._pairs():
+            yield self._item(pair)
+
+    def _pairs(self) -> Iterator[Pair]:
+        if self._mapped:
+            yield from map(self._fetcher.one, self._entries)
+            return
+        remote = any(is_url(file.path) for file in self._table.files)
+        chunks = self._fetcher.chunks(self._entries)
+        readers = (partial(self._read, chunk) for chunk in chunks)
+        with ahead(readers, AHEAD_REMOTE if remote else AHEAD) as running:
+            for chunk in running:
+                for pairs in chunk:
+                    yield from pairs
+
+    def _read(self, chunk: list[int]) -> Generator[list[Pair], None, None]:
+        yield self._fetcher.many(chunk)
+
+    def _entry(self, index: int) -> int:
+        try:
+            return self._entries[operator.index(index)]
+        except IndexError:
+            raise IndexError(f"item {index} of a data set of {len(self)}") from None
+
+    def _item(self, pair: Pair) -> Any:
+        header, payload = pair
+        content = payload if self._decode is None else self._decode(payload)
+        return (header, content) if self._transform is None else self._transform(header, content)
+
+    def close(self) -> None:
+        """Close the files, also for slices. Closing twice is allowed."""
+        self._files.close()
+
+    def __enter__(self) -> RecordDataset:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
