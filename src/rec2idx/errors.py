@@ -81,12 +81,10 @@ class DamagedRecordError(RecordIOError, ValueError):
         record: number of the damaged record; so many records before it are whole.
         offset: byte offset of the part that is damaged.
         record_offset: byte offset of the record's first part.
-        key: where the record was read by itself, its key; then there is no number.
     """
 
     reason: str = ""
     record_offset: int | None = None
-    key: int | str | None = None
 
 
 class TruncatedError(DamagedRecordError, EOFError):

@@ -256,12 +256,11 @@ class Fetcher:
         self, error: DamagedRecordError | NotRecordIOError, entry: int, offset: int
     ) -> DamagedRecordError:
         """Return the error of a walk as that of a record that was read by itself."""
-        key = self._table.keys[entry]
         found = type(error) if isinstance(error, DamagedRecordError) else DamagedRecordError
         placed = found(
-            f"no whole record at byte {offset}, of key {key!r}: at byte {error.offset}, "
-            + (error.what if isinstance(error, DamagedRecordError) else "wrong magic"),
+            error.what if isinstance(error, DamagedRecordError) else "wrong magic",
             path=error.path,
+            key=self._table.keys[entry],
             offset=error.offset,
             expected=error.expected,
             found=error.found,
@@ -269,7 +268,6 @@ class Fetcher:
         )
         placed.reason = getattr(error, "reason", "wrong-magic")
         placed.record_offset = offset
-        placed.key = key
         return placed
 
 

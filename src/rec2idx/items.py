@@ -49,21 +49,22 @@ def split(
         stop: where it ends.
         first_label: whether of several labels only the first one is wanted, as a number.
 
-    >>> split(struct.pack("<IfQQ", 0, 3.0, 7, 0) + b"image", 0, 29)
-    (IRHeader(flag=0, label=3.0, id=7, id2=0), b'image')
+    >>> header, image = split(struct.pack("<IfQQ", 0, 3.0, 7, 0) + b"image", 0, 29)
+    >>> header.label, header.id, image
+    (3.0, 7, b'image')
     >>> split(b"text", 0, 4)
     (None, b'text')
     """
     body = start + IR_HEADER_SIZE
     if body > stop:
         return None, data[start:stop]
-    flag, label, id, id2 = _HEADER.unpack_from(data, start)
+    flag, label, number, number2 = _HEADER.unpack_from(data, start)
     if flag:
         labels, body = body, body + 4 * flag
         if body > stop:
             return None, data[start:stop]
         label = _LABEL.unpack_from(data, labels)[0] if first_label else _array(data, labels, flag)
-    return IRHeader(flag, label, id, id2), data[body:stop]
+    return IRHeader(flag, label, number, number2), data[body:stop]
 
 
 def _array(data: Bytes, start: int, count: int) -> numpy.ndarray:

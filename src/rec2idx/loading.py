@@ -164,7 +164,13 @@ class _Entries:
 
 
 def _entries(group: list[RecordFile], wanted: Wanted, first: int) -> _Entries:
-    """Return the entries of files with one index, or of one file without; it has keys from `first`."""
+    """Return the entries of files with one index, or of one file without.
+
+    Args:
+        group: the files.
+        wanted: which records are.
+        first: the first key of a file without an index.
+    """
     index = group[0].index
     if index is None:
         offsets, marks = _walk(group, wanted)
