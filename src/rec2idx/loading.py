@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import compress
 
 from . import _heads
+from ._walk import WALKING
 from .entries import TOP
 from .errors import NoImageError, WrongIndexError
 from .framing import IR_HEADER_SIZE, MAGIC_BYTES
@@ -23,6 +24,7 @@ from .select import is_file_header
 from .sources import Source, Stream, StrPath, is_url, opened
 from .table import Keys, RecordFile, Table, joined
 
+PEEK = 1 << 12  # bytes that are read at once to see one record
 HEADS = IR_HEADER_SIZE + 4  # bytes of each payload that a selection needs: also the first label
 _FIRST_LABEL = struct.Struct("<8xIf16xf")  # of a head: flag, label, the first label behind it
 _EXACT = 1 << 24  # whole numbers below are exact as float32
@@ -119,12 +121,10 @@ def _images_end(source: Source) -> int | None:
 
     Its file header says so: the record of two labels, whole numbers of which the second is no less.
     """
-    piece = Walker(source, 0, block=1 << 12, heads=IR_HEADER_SIZE + 8).records(1)
-    if piece is None or piece.heads is None:
+    first = _record_at(source, 0, IR_HEADER_SIZE + 8)
+    if first is None or first.heads is None or not is_file_header(first):
         return None
-    if not is_file_header(Batch(0, *piece)):
-        return None
-    behind, end = struct.unpack_from("<2f", piece.heads, 8 + IR_HEADER_SIZE)
+    behind, end = struct.unpack_from("<2f", first.heads, 8 + IR_HEADER_SIZE)
     if not (1 < behind <= end < TOP and behind.is_integer() and end.is_integer()):
         return None
     return int(behind)
@@ -209,10 +209,17 @@ def _announced_images(found: _Entries, file: RecordFile) -> _Entries | None:
 
 def _is_image(file: RecordFile, offset: int) -> bool:
     with file.place.open() as source:
-        piece = Walker(source, offset, block=1 << 12, heads=IR_HEADER_SIZE).records(1)
-    if piece is None or piece.heads is None:
-        return False
-    return _heads.kinds(piece.sizes, piece.heads)[0] == _heads.IMAGE
+        record = _record_at(source, offset, IR_HEADER_SIZE)
+    return record is not None and _IMAGES.marks(record) == b"\1"
+
+
+def _record_at(source: Source, offset: int, heads: int) -> Batch | None:
+    """Return the record at an offset with its head; None if there is no whole one."""
+    walker = Walker(source, offset, block=PEEK, heads=heads)
+    while walker.walk.status == WALKING:
+        if (piece := walker.records(1)) is not None:
+            return Batch(0, *piece)
+    return None
 
 
 def _walk(group: list[RecordFile], wanted: Wanted) -> tuple[array[int], bytearray]:
