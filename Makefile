@@ -12,7 +12,7 @@ SOURCES := pyproject.toml setup.py $(shell find src -name '*.py' -o -name '*.pyx
 
 .PHONY: demo test check format lint types sanitize versions clean
 
-include peers.mk bench.mk remote.mk fuzz.mk
+include peers.mk bench.mk remote.mk torch.mk fuzz.mk
 
 demo: .venv/installed
 	$(BIN)/rec2idx examples/sample.rec

@@ -80,7 +80,7 @@ class RecordDataset(Sequence[Any]):
     >>> with RecordDataset("examples/sample.rec") as dataset:
     ...     header, payload = dataset[-1]
     ...     len(dataset), header.id, len(payload)
-    (24, 23, 2637)
+    (24, 23, 2640)
     """
 
     def __init__(

@@ -11,6 +11,10 @@ from torch.utils.data import DataLoader
 
 import rec2idx
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),  # few cores
+]
 COUNT = 1000
 
 
@@ -35,9 +39,9 @@ def sample(header: rec2idx.IRHeader, checksum: int) -> tuple[float, int]:
     return header.label, checksum
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-@pytest.mark.parametrize("mapped", [False, True])
-@pytest.mark.parametrize("method", [None, "fork", "spawn"])
+@pytest.mark.parametrize(
+    ("method", "mapped"), [(None, False), ("fork", False), ("fork", True), ("spawn", False)]
+)
 def test_every_record_comes_once(path, method, mapped):
     with rec2idx.RecordDataset(path, decode=zlib.crc32, transform=sample, mmap=mapped) as dataset:
         dataset[0]  # the file is open before the workers start
