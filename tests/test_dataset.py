@@ -214,6 +214,8 @@ LINES = FACE_INDEX.splitlines(keepends=True)
         (b"".join(LINES[:4] + LINES[5:]), [1, 2, 3, 5]),
         (FACE_INDEX.replace(b"0\t0", b"zero\t0"), ["1", "2", "3", "4", "5"]),
         (b"".join(LINES[:4]), [1, 2, 3]),
+        # As many lines as there are images, and the key that is expected last; but one is no image.
+        (b"".join([LINES[0], b"9" + LINES[6][1:], *LINES[2:6], LINES[1]]), [2, 3, 4, 5, 1]),
     ],
 )
 def test_insightface(tmp_path, index, keys):
