@@ -30,7 +30,7 @@ from rec2idx import RecordDataset
 )
 def test_an_index_that_is_none_is_refused_at_once(tmp_path, index, message):
     path = written(tmp_path, SIX, index)
-    with pytest.raises(rec2idx.WrongIndexError, match=message) as caught:
+    with pytest.raises(rec2idx.BadIndexError, match=message) as caught:
         RecordDataset(path)
     assert caught.value.path == str(tmp_path / "a.idx")
 
@@ -38,7 +38,7 @@ def test_an_index_that_is_none_is_refused_at_once(tmp_path, index, message):
 @pytest.mark.parametrize("options", [{"images_only": True}, {"labels": range(9)}])
 def test_a_selection_from_a_wrong_index_is_refused(tmp_path, options):
     path = written(tmp_path, SIX, b"\n0\t0\n1\t48\n")
-    with pytest.raises(rec2idx.WrongIndexError, match="line 3 has key 1 and offset 48") as caught:
+    with pytest.raises(rec2idx.BadIndexError, match="line 3 has key 1 and offset 48") as caught:
         RecordDataset(path, **options)
     assert caught.value.offset == 48
 

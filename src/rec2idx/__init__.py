@@ -9,6 +9,7 @@ from .creator import IndexCreator
 from .damage import DamagedRegion
 from .errors import (
     BadIndexError,
+    BadListError,
     DamagedRecordError,
     EmptyFileError,
     FileChangedError,
@@ -24,7 +25,6 @@ from .errors import (
     UnsafeTargetError,
     WorkerError,
     WrongFlagError,
-    WrongIndexError,
 )
 from .index import IndexSummary, create_index
 from .progress import Progress
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .find import RepeatedFile, SkippedFile
     from .findings import Finding, Place
     from .fresh import ensure_index
+    from .image_record import IRHeader
     from .indexed import MXIndexedRecordIO
     from .many import FileResult, ManySummary, create_indexes
     from .salvaging import SalvageSummary, salvage
@@ -67,7 +68,7 @@ _LATER = {
     "Picture": "contents",
     "Sizes": "contents",
     "info": "contents",
-    "IRHeader": "items",
+    "IRHeader": "image_record",
     "RecordDataset": "dataset",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
@@ -75,6 +76,7 @@ _LATER = {
 
 __all__ = [
     "BadIndexError",
+    "BadListError",
     "Batch",
     "Check",
     "CombinedFile",
@@ -115,7 +117,6 @@ __all__ = [
     "UnsafeTargetError",
     "WorkerError",
     "WrongFlagError",
-    "WrongIndexError",
     "__version__",
     "check",
     "combine_index",

@@ -13,7 +13,8 @@ from typing import Any, overload
 from .concurrency import ahead
 from .errors import MissingKeyError
 from .fetch import Fetcher, Files, Pair, can_be_mapped
-from .items import Bytes, IRHeader
+from .image_record import IRHeader
+from .items import Bytes
 from .loading import Wanted, load
 from .sources import StrPath, is_url
 
@@ -60,7 +61,7 @@ class RecordDataset(Sequence[Any]):
             becomes shorter meanwhile ends the process with SIGBUS, as with any such mapping.
 
     Raises:
-        WrongIndexError: an index is none, or names a place where the files have no record. Without
+        BadIndexError: an index is none, or names a place where the files have no record. Without
             `images_only` or `labels` only the end of the files is looked at; other such places are
             a `DamagedRecordError` when they are read.
         NoImageError: with `images_only`, no record is left.

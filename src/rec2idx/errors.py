@@ -110,7 +110,17 @@ class KeysError(RecordIOError, ValueError):
 
 
 class BadIndexError(RecordIOError, ValueError):
-    """MXNet's class for indexed files cannot read this index.
+    """An index cannot be read, or does not fit its file.
+
+    Attributes:
+        line: number of the line, counted from 1, or None where it is no single line.
+    """
+
+    line: int | None = None
+
+
+class BadListError(RecordIOError, ValueError):
+    """A list of images, as im2rec makes and reads them, has a line that says nothing.
 
     Attributes:
         line: number of the line, counted from 1.
@@ -157,10 +167,6 @@ class RemoteError(RecordIOError, OSError):
 
 class CredentialsError(RemoteError):
     """No credentials were found, or those that were found are refused."""
-
-
-class WrongIndexError(RecordIOError, ValueError):
-    """An index does not fit its file, or is none."""
 
 
 class MissingKeyError(RecordIOError, KeyError):

@@ -14,10 +14,11 @@ from .concurrency import in_parallel
 from .damage import error_of
 from .errors import DamagedRecordError, FileChangedError, NotRecordIOError
 from .framing import HEADER_SIZE, MAGIC, MAX_LENGTH, padded, payload_of
-from .items import Bytes, IRHeader, split
+from .image_record import IRHeader
+from .items import Bytes, split
 from .segments import Walker
 from .sources import LocalFile, Location, Source
-from .table import RecordFile, Table
+from .table import DataFile, Table
 
 Pair = tuple[IRHeader | None, Bytes]
 
@@ -79,7 +80,7 @@ class Files:
         mapped: whether to map them into memory.
     """
 
-    def __init__(self, files: tuple[RecordFile, ...], mapped: bool) -> None:
+    def __init__(self, files: tuple[DataFile, ...], mapped: bool) -> None:
         self._files = files
         self._mapped = mapped
         self._closed = False
@@ -279,6 +280,6 @@ def _length(manner: Manner, span: int) -> int:
     return span if span <= manner.near else manner.peek
 
 
-def can_be_mapped(file: RecordFile) -> bool:
+def can_be_mapped(file: DataFile) -> bool:
     """Return whether a file can be mapped into memory."""
     return isinstance(file.place, Location)

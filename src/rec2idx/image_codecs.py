@@ -11,7 +11,7 @@ import io
 from typing import Any, Protocol
 
 from .errors import MissingExtraError, PayloadError
-from .packing import import_numpy
+from .image_record import import_numpy
 
 AS_IT_IS, GREY, COLOR = -1, 0, 1  # the flags of OpenCV that Pillow's part knows
 _JPEG = (".jpg", ".jpeg")

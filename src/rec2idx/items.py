@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from .errors import MissingExtraError
 from .framing import IR_HEADER_SIZE
+from .image_record import IRHeader, import_numpy
 
 if TYPE_CHECKING:
     import numpy
@@ -15,25 +15,6 @@ Bytes = bytes | memoryview
 
 _HEADER = struct.Struct("<IfQQ")
 _LABEL = struct.Struct("<f")
-
-
-class IRHeader(NamedTuple):
-    """What an image record begins with.
-
-    Attributes:
-        flag: 0, or how many labels stand behind the header.
-        label: the label; where flag is above 0, an array of so many float32.
-        id: id of the record.
-        id2: a second one, mostly 0.
-
-    >>> IRHeader(flag=0, label=3.0, id=7, id2=0).label
-    3.0
-    """
-
-    flag: int
-    label: float | numpy.ndarray
-    id: int
-    id2: int
 
 
 def split(
@@ -68,12 +49,7 @@ def split(
 
 
 def _array(data: Bytes, start: int, count: int) -> numpy.ndarray:
-    try:
-        import numpy
-    except ImportError as error:
-        raise MissingExtraError(
-            "several labels are an array of NumPy, which is not installed",
-            advice="install it: pip install numpy",
-        ) from error
+    np = import_numpy("an array of labels")
     # A copy, since the array may be written to, and outlive what else was read with it.
-    return numpy.frombuffer(data, "<f4", count, start).astype(numpy.float32)
+    array: numpy.ndarray = np.frombuffer(data, "<f4", count, start).astype(np.float32)
+    return array

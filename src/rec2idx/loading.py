@@ -14,7 +14,7 @@ from itertools import compress
 from . import _heads
 from ._walk import WALKING
 from .entries import TOP
-from .errors import NoImageError, WrongIndexError
+from .errors import BadIndexError, NoImageError
 from .framing import IR_HEADER_SIZE, MAGIC_BYTES
 from .index import default_index_path
 from .lines import IndexFile, read_index
@@ -22,7 +22,7 @@ from .scan import scan
 from .segments import Batch, Walker
 from .select import is_file_header
 from .sources import Source, Stream, StrPath, is_url, opened
-from .table import Keys, RecordFile, Table, joined
+from .table import DataFile, Keys, Table, joined
 
 PEEK = 1 << 12  # bytes that are read at once to see one record
 HEADS = IR_HEADER_SIZE + 4  # bytes of each payload that a selection needs: also the first label
@@ -87,7 +87,7 @@ def load(paths: Sequence[str], index: StrPath | None, wanted: Wanted) -> Table:
     return Table(files, offsets, joined(keys))
 
 
-def _files(paths: Sequence[str], index: str | None) -> Iterator[RecordFile]:
+def _files(paths: Sequence[str], index: str | None) -> Iterator[DataFile]:
     base = 0
     for number, path in enumerate(paths):
         with opened(path) as source:
@@ -97,7 +97,7 @@ def _files(paths: Sequence[str], index: str | None) -> Iterator[RecordFile]:
             own = index if index is not None else _index_beside(path)
             group = number if index is None else 0
             images = _images_end(source)
-            yield RecordFile(path, source.location(), source.size, base, own, group, images)
+            yield DataFile(path, source.location(), source.size, base, own, group, images)
             base += source.size
 
 
@@ -130,7 +130,7 @@ def _images_end(source: Source) -> int | None:
     return int(behind)
 
 
-def _groups(files: Sequence[RecordFile]) -> Iterator[list[RecordFile]]:
+def _groups(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
     for group in dict.fromkeys(file.group for file in files):
         yield [file for file in files if file.group == group]
 
@@ -163,7 +163,7 @@ class _Entries:
         return _Entries(self.offsets[start:stop], self.keys[start:stop], self.entries)
 
 
-def _entries(group: list[RecordFile], wanted: Wanted, first: int) -> _Entries:
+def _entries(group: list[DataFile], wanted: Wanted, first: int) -> _Entries:
     """Return the entries of files with one index, or of one file without.
 
     Args:
@@ -187,7 +187,7 @@ def _entries(group: list[RecordFile], wanted: Wanted, first: int) -> _Entries:
     return found.marked(_marks(listed, group, wanted))
 
 
-def _announced_images(found: _Entries, file: RecordFile) -> _Entries | None:
+def _announced_images(found: _Entries, file: DataFile) -> _Entries | None:
     """Return the images of an InsightFace file as its loader finds them; None if they are not told.
 
     That is by their keys, from 1 to what the file header says, if the index has all of these, in
@@ -207,7 +207,7 @@ def _announced_images(found: _Entries, file: RecordFile) -> _Entries | None:
     return found.cut(1, stop) if whole else None
 
 
-def _is_image(file: RecordFile, offset: int) -> bool:
+def _is_image(file: DataFile, offset: int) -> bool:
     with file.place.open() as source:
         record = _record_at(source, offset, IR_HEADER_SIZE)
     return record is not None and _IMAGES.marks(record) == b"\1"
@@ -222,7 +222,7 @@ def _record_at(source: Source, offset: int, heads: int) -> Batch | None:
     return None
 
 
-def _walk(group: list[RecordFile], wanted: Wanted) -> tuple[array[int], bytearray]:
+def _walk(group: list[DataFile], wanted: Wanted) -> tuple[array[int], bytearray]:
     """Return where all records of some files start, and a mark for each that is wanted."""
     offsets = array("Q")
     marks = bytearray()
@@ -247,7 +247,7 @@ def _extend(offsets: array[int], more: array[int], base: int) -> None:
         offsets.extend(map(base.__add__, more))
 
 
-def _marks(index: IndexFile, group: list[RecordFile], wanted: Wanted) -> bytes | bytearray:
+def _marks(index: IndexFile, group: list[DataFile], wanted: Wanted) -> bytes | bytearray:
     """Return a mark for each entry of an index whose record is wanted."""
     offsets, marks = _walk(group, wanted)
     if index.offsets == offsets:
@@ -265,14 +265,14 @@ def _read(path: str) -> IndexFile:
     """Read an index, of which each line must have a key and an offset."""
     with opened(path) as source:
         if not isinstance(source, Stream) and source.read(0, 4) == MAGIC_BYTES:
-            raise WrongIndexError("not an index, but a RecordIO file", path=path)
+            raise BadIndexError("not an index, but a RecordIO file", path=path)
         index = read_index(source)
     lacking = index.lines - len(index.offsets)
     for problem in index.problems:
         if problem.code == _HARMLESS:
             lacking -= problem.count
     if lacking or not index.offsets:
-        raise WrongIndexError(
+        raise BadIndexError(
             f"no index: {_first_lacking(index)}",
             path=path,
             expected="a key, a tab and an offset on each line",
@@ -290,7 +290,7 @@ def _first_lacking(index: IndexFile) -> str:
     return f"line {first.line} is {first.text!r}"
 
 
-def _require_inside(index: IndexFile, group: list[RecordFile]) -> None:
+def _require_inside(index: IndexFile, group: list[DataFile]) -> None:
     size = group[-1].base + group[-1].size - group[0].base
     largest = _heads.bounds(index.offsets)[1]
     if largest >= size:
@@ -299,12 +299,12 @@ def _require_inside(index: IndexFile, group: list[RecordFile]) -> None:
 
 
 def _wrong(
-    index: IndexFile, entry: int, group: list[RecordFile], expected: str, found: str
-) -> WrongIndexError:
+    index: IndexFile, entry: int, group: list[DataFile], expected: str, found: str
+) -> BadIndexError:
     """Return the error that an entry does not name a record."""
     offset = index.offsets[entry]
     paths = ", ".join(file.path for file in group[:3])
-    return WrongIndexError(
+    return BadIndexError(
         f"line {index.line_of(entry)} has key {index.keys[entry]!r} and offset {offset}, where "
         f"{paths} has no record",
         path=index.path,

@@ -5,9 +5,9 @@ differs. NumPy is imported where labels are arrays, and OpenCV or Pillow where i
 or decoded; nothing else needs them.
 """
 
-from .image_payloads import pack_img, unpack_img
+from .image_packing import pack_img, unpack_img
+from .image_record import IRHeader, pack, unpack
 from .indexed import MXIndexedRecordIO
-from .packing import IRHeader, pack, unpack
 from .sequential import MXRecordIO
 
 __all__ = [

@@ -20,7 +20,7 @@ Keys = range | array[int] | list[str]
 
 
 @dataclass(frozen=True)
-class RecordFile:
+class DataFile:
     """A file of a data set.
 
     Attributes:
@@ -60,7 +60,7 @@ class Table:
         keys: as given.
     """
 
-    def __init__(self, files: tuple[RecordFile, ...], offsets: array[int], keys: Keys) -> None:
+    def __init__(self, files: tuple[DataFile, ...], offsets: array[int], keys: Keys) -> None:
         self.files = files
         self.offsets = offsets
         self.keys = keys

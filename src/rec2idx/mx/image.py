@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import PayloadError
-from ..packing import import_numpy
+from ..image_record import import_numpy
 
 
 class DecodedImage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import PayloadError
-from .packing import IRHeader, pack, unpack
+from .image_record import IRHeader, pack, unpack
 
 if TYPE_CHECKING:
     from .image_codecs import Codec
