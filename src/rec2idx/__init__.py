@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .indexed import MXIndexedRecordIO
     from .many import FileResult, ManySummary, create_indexes
     from .salvaging import SalvageSummary, salvage
+    from .streaming import read_records, write_records
 
 # Imported when they are asked for: a run over one small file takes less time than that.
 _LATER = {
@@ -72,6 +73,8 @@ _LATER = {
     "RecordDataset": "dataset",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
+    "read_records": "streaming",
+    "write_records": "streaming",
 }
 
 __all__ = [
@@ -126,8 +129,10 @@ __all__ = [
     "info",
     "main",
     "parse_args",
+    "read_records",
     "salvage",
     "scan",
+    "write_records",
 ]
 
 

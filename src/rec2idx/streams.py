@@ -37,14 +37,14 @@ def scan_stream(stream: Stream, heads: int = 0) -> Iterator[Batch]:
         data, where = blocks[-1]
         if walk.position >= where:
             kept = data[walk.position - where :][: walk.need]
-        if walk.status not in _MORE_MAY_FOLLOW:
+        if walk.status not in MORE_MAY_FOLLOW:
             break
     if walk.status != _walk.END:
         raise error_of(walk, stream, count)
 
 
 # How a walk may stand where the bytes so far end, and more of them may come.
-_MORE_MAY_FOLLOW = (
+MORE_MAY_FOLLOW = (
     _walk.WALKING,
     _walk.END,
     _walk.ENDS_INSIDE,
