@@ -1,7 +1,7 @@
 """Runs in the MXNet environment, and in ours: the same steps with the module of each.
 
-A JSON list of steps on stdin, a list of results on stdout. ``mx`` is MXNet, or what stands in for
-it where the first argument says so.
+A JSON list of steps on each line of stdin, a list of results on a line of stdout. ``mx`` is MXNet,
+or what stands in for it where the first argument says so.
 """
 
 import base64
@@ -134,5 +134,6 @@ def _sha256(data: bytes) -> str:
 STEPS = {function.__name__: function for function in (write, read, pack, images, load_faces)}
 
 if __name__ == "__main__":
-    results = [STEPS[step.pop("do")](**step) for step in json.load(sys.stdin)]
-    json.dump(results, sys.stdout)
+    for line in sys.stdin:
+        results = [STEPS[step.pop("do")](**step) for step in json.loads(line)]
+        print(json.dumps(results), flush=True)
