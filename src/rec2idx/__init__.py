@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .combine import CombinedFile, CombinedSummary, combine_index
     from .contents import Ids, Info, InsightFace, Picture, Sizes, info
     from .dataset import RecordDataset
+    from .extracting import ExtractSummary, extract
     from .find import RepeatedFile, SkippedFile
     from .findings import Finding, Place
     from .fresh import ensure_index
@@ -61,6 +62,8 @@ _LATER = {
     "combine_index": "combine",
     "create_indexes": "many",
     "ensure_index": "fresh",
+    "ExtractSummary": "extracting",
+    "extract": "extracting",
     "MXIndexedRecordIO": "indexed",
     "Ids": "contents",
     "Info": "contents",
@@ -84,6 +87,7 @@ __all__ = [
     "DamagedRecordError",
     "DamagedRegion",
     "EmptyFileError",
+    "ExtractSummary",
     "FileChangedError",
     "FileResult",
     "Finding",
@@ -123,6 +127,7 @@ __all__ = [
     "create_index",
     "create_indexes",
     "ensure_index",
+    "extract",
     "info",
     "main",
     "parse_args",

@@ -48,7 +48,7 @@ class Sink:
         Raises:
             OSError: for instance because the disk is full.
         """
-        with _naming(self.name):
+        with naming(self.name):
             if stat.S_ISREG(os.fstat(self.fileno()).st_mode):
                 os.fsync(self.fileno())
 
@@ -58,7 +58,7 @@ class Sink:
         Raises:
             OSError: for instance because the disk is full.
         """
-        with _naming(self.name):
+        with naming(self.name):
             view = memoryview(data)
             while view:
                 taken = self._stream.write(view)
@@ -158,7 +158,7 @@ def new_local_file(path: str, replace: bool = True) -> Iterator[Sink]:
     target = os.path.realpath(path)
     _require_writable(path, target, existing)
     if existing is not None and not stat.S_ISREG(existing.st_mode):
-        with _naming(path):
+        with naming(path):
             stream = FileIO(path, "wb")
         with stream:
             yield Sink(stream, path)
@@ -174,42 +174,47 @@ def new_local_file(path: str, replace: bool = True) -> Iterator[Sink]:
             raise OSError(error.errno, why, path) from error
         with stream:
             yield Sink(stream, path)
-            with _naming(path):
+            with naming(path):
                 os.fsync(stream.fileno())
                 if existing is not None:
                     _keep_ownership(stream.fileno(), existing)
         if replace:
-            with _naming(path):
+            with naming(path):
                 os.replace(temporary, target)
         else:
-            _publish(temporary, target, path)
+            publish(temporary, target, path)
     except BaseException:  # Ctrl-C too
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
 
 
-def _publish(temporary: str, target: str, path: str) -> None:
+def publish(temporary: str, target: str, path: str, folder: int | None = None) -> None:
     """Give a file its name, at which only an empty file may stand; errors name `path`.
 
     A link, other than a rename, fails where something stands. Some file systems have no links:
-    there, nothing is left but to look just before the rename.
+    there, nothing is left but to look just before the rename. Both names may be those in an open
+    folder, of which `folder` is the descriptor.
+
+    Raises:
+        TakenError: something else stands there.
+        OSError: it cannot be done.
     """
-    with _naming(path):
+    with naming(path):
         try:
-            os.link(temporary, target)
+            os.link(temporary, target, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError:
             with contextlib.suppress(FileNotFoundError):
-                standing = os.lstat(target)
+                standing = os.lstat(target, dir_fd=folder)
                 # Where a server's answer got lost, the link was made, and is then refused as there.
-                if os.path.samestat(standing, os.lstat(temporary)):
-                    os.unlink(temporary)
+                if os.path.samestat(standing, os.lstat(temporary, dir_fd=folder)):
+                    os.unlink(temporary, dir_fd=folder)
                     return
                 if not stat.S_ISREG(standing.st_mode) or standing.st_size > 0:
                     raise TakenError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
-            os.replace(temporary, target)
+            os.replace(temporary, target, src_dir_fd=folder, dst_dir_fd=folder)
         else:
-            os.unlink(temporary)
+            os.unlink(temporary, dir_fd=folder)
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -240,7 +245,7 @@ def _keep_ownership(fd: int, existing: os.stat_result) -> None:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
     """Let an operating-system error name `path`."""
     try:
         yield
