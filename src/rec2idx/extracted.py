@@ -89,16 +89,13 @@ def fits_list(image: Image) -> bool:
     A list has no second id, no single label in an array (flag 1), no label in the header beside an
     array, and one NaN.
     """
-    head = _HEADER.pack(image.flag, image.label, image.id, image.id2)
-    labels = struct.pack(f"<{image.flag}f", *image.labels) if image.flag else b""
-    if len(image.labels) == 1:
-        again = _HEADER.pack(0, _of_list(image.labels[0]), image.id, 0)
-    else:
-        again = _HEADER.pack(image.flag, 0, image.id, 0)
-        again += struct.pack(f"<{image.flag}f", *map(_of_list, image.labels))
-    return head + labels == again
+    if image.flag == 1 or image.id2:
+        return False
+    if image.flag and _FLOAT.pack(image.label) != bytes(4):
+        return False
+    return not any(map(_is_other_nan, image.labels))
 
 
-def _of_list(label: float) -> float:
-    """Return a label as it comes back from a list."""
-    return math.nan if math.isnan(label) else label
+def _is_other_nan(label: float) -> bool:
+    """Return whether a label is a NaN other than the one that a list means."""
+    return label != label and _FLOAT.pack(label) != _FLOAT.pack(math.nan)

@@ -19,7 +19,7 @@ from .errors import EmptyFileError, FileChangedError, NoImageError, PayloadError
 from .extracted import MOST_LABELS, Image, image_in
 from .file_names import UNKNOWN, IdNames, ListNames, Names, suffix_of
 from .folders import Flat, LabelFolders
-from .framing import MAGIC_BYTES, MAX_LENGTH
+from .framing import HEADER_SIZE, MAGIC_BYTES, MAX_LENGTH
 from .named import NamedRecords
 from .out_folder import OutFolder
 from .progress import Progress, Report
@@ -35,7 +35,7 @@ from .stretches import Stretch, stretches
 Layout = Literal["imagefolder", "flat", "wds"]
 LAYOUTS = ("imagefolder", "flat", "wds")
 
-JOBS = 4  # stretches that are written at once
+MOST_JOBS = 8  # stretches that are written at once
 STRETCH = 1 << 20  # bytes of one, if its records are shorter
 NOT_NAMED = "record that the index does not name"
 HEADS = 32  # bytes of each payload that tell what it is
@@ -152,7 +152,10 @@ def extract(
                     progress(Progress(done.records, done.stop, source.size, seconds))
 
             report(_Done(0, 0))
-            with closing(plan.makers()) as makers, ahead(makers, jobs or JOBS) as running:
+            with (
+                closing(plan.makers()) as makers,
+                ahead(makers, jobs or min(os.cpu_count() or 1, MOST_JOBS)) as running,
+            ):
                 for stretch in running:
                     for done in stretch:
                         layout.take(done.result)
@@ -312,13 +315,14 @@ def _once(work: Callable[[], Any], records: int, stop: int) -> Generator[_Done, 
 def _payload(records: Records, at: int) -> memoryview:
     """Return the payload of a record, without a copy where it is one part."""
     view = memoryview(records.data)
-    parts = records.parts(at)
-    start, stop = next(parts, (0, 0))
-    if stop - start == records.sizes[at]:
-        return view[start:stop]
-    payload = bytearray(view[start:stop])
-    for start, stop in parts:  # so many perhaps that a list of them would be large
-        payload += MAGIC_BYTES
+    start, size = records.offsets[at] - records.base + HEADER_SIZE, records.sizes[at]
+    if view[start - 4 : start] == size.to_bytes(4, "little"):  # with the cflag of a whole record
+        return view[start : start + size]
+    payload = bytearray()
+    # One after the other: they may be so many that a list of them would be large.
+    for number, (start, stop) in enumerate(records.parts(at)):
+        if number:
+            payload += MAGIC_BYTES
         payload += view[start:stop]
     return memoryview(payload)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import os
 import stat
 from collections.abc import Iterable, Iterator
 from io import FileIO
 from itertools import groupby
+from operator import itemgetter
 from types import TracebackType
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ from .sinks import Sink, TakenError, naming, publish
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+# Whether the system has files without a name, and can give them one.
+_HAS_NAMELESS = hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")
 _ADVICE = "remove it, or give another folder"
 
 
@@ -74,24 +76,24 @@ class OutFolder:
             OSError: writing failed.
         """
         count = size = 0
-        for folder, group in groupby(files, lambda file: file.folder):
+        for folder, group in groupby(files, itemgetter(0)):
+            above = os.path.join(self.path, folder)
             with self._open(folder) as fd:
-                for file in group:
-                    path = os.path.join(self.path, folder, file.name)
-                    if _stands(fd, file.name, path, len(file.data)):
-                        continue
-                    with _new(fd, file.name, path) as new:
-                        _write(new, file.data, path)
-                    count += 1
-                    size += len(file.data)
+                for _, name, data in group:
+                    path = f"{above}/{name}"
+                    if not _stands(fd, name, path, len(data)):
+                        with _New(fd, name, path) as new:
+                            new.write(data)
+                        count += 1
+                        size += len(data)
         return count, size
 
     @contextlib.contextmanager
     def new(self, name: str) -> Iterator[Sink]:
         """Give a `Sink` whose bytes stand under a name once the block ends without an error."""
         path = os.path.join(self.path, name)
-        with _new(self._fd, name, path) as fd, FileIO(fd, "wb", closefd=False) as stream:
-            sink = Sink(stream, path)
+        with _New(self._fd, name, path) as new:
+            sink = Sink(FileIO(new.fd, "wb", closefd=False), path)
             yield sink
             sink.settle()
 
@@ -169,10 +171,11 @@ def _entered(fd: int, name: str, path: str) -> int:
 def _size(fd: int, name: str, path: str) -> int:
     """Return how many bytes a file has; 0 if there is none."""
     try:
-        with naming(path):
-            status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
         return 0
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
     if not stat.S_ISREG(status.st_mode):
         raise UnsafeTargetError(
             "a link or a folder stands where a file should be, and is not replaced",
@@ -195,66 +198,94 @@ def _stands(fd: int, name: str, path: str, size: int) -> bool:
     return standing == size
 
 
-def _write(fd: int, data: bytes | memoryview, path: str) -> None:
-    with naming(path):
-        left = memoryview(data)
-        while left:  # a disk that fills up takes a part, and refuses only what comes next
-            left = left[os.write(fd, left) :]
+class _New:
+    """A file that gets its name once the block ends without an error; else it goes.
 
+    Until then it has none, so that nothing is left of it if the process is killed; where a file
+    system has no such files, it has another name.
+    """
 
-@contextlib.contextmanager
-def _new(folder: int, name: str, path: str) -> Iterator[int]:
-    """Give a file to write to, which gets its name once the block ends without an error."""
-    temporary = f".rec2idx-{os.urandom(8).hex()}.tmp"
-    fd = _nameless(folder, path)
-    nameless = fd >= 0
-    try:
-        if not nameless:
-            with naming(path):
-                fd = os.open(temporary, _NEW, 0o666, dir_fd=folder)
-        yield fd
-        if nameless and _link(fd, name, folder, path):
-            return
-        if nameless:
-            _link(fd, temporary, folder, path)
-        publish(temporary, name, path, folder)
-    except BaseException as error:  # Ctrl-C too
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=folder)
-        if isinstance(error, TakenError):
+    def __init__(self, folder: int, name: str, path: str) -> None:
+        self.fd = -1
+        self._folder = folder
+        self._name = name
+        self._path = path
+        self._temporary = ""
+
+    def __enter__(self) -> _New:
+        try:
+            self.fd = _nameless(self._folder)
+            if self.fd < 0:
+                self._temporary = _temporary_name()
+                self.fd = os.open(self._temporary, _NEW, 0o666, dir_fd=self._folder)
+        except OSError as error:
+            raise self._named(error) from error
+        return self
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Append bytes, all of them."""
+        try:
+            while written := os.write(self.fd, data):
+                if written == len(data):
+                    return
+                # A disk that fills up takes a part, and refuses only what comes next.
+                data = memoryview(data)[written:]
+        except OSError as error:
+            raise self._named(error) from error
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._publish()
+        except TakenError:
             raise UnsafeTargetError(
-                "something stands there already, and is not replaced", path=path, advice=_ADVICE
+                "something stands there by now, and is not replaced",
+                path=self._path,
+                advice=_ADVICE,
             ) from None
-        raise
-    finally:
-        if fd >= 0:
-            os.close(fd)
+        except OSError as failure:
+            raise self._named(failure) from failure
+        finally:
+            os.close(self.fd)
+            if self._temporary:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._temporary, dir_fd=self._folder)
+
+    def _publish(self) -> None:
+        if not self._temporary:
+            try:
+                _link(self.fd, self._name, self._folder)
+            except FileExistsError:  # an empty file, perhaps
+                self._temporary = _temporary_name()
+                _link(self.fd, self._temporary, self._folder)
+        if self._temporary:
+            publish(self._temporary, self._name, self._path, self._folder)
+
+    def _named(self, error: OSError) -> OSError:
+        return OSError(error.errno, error.strerror, self._path)
 
 
-def _nameless(folder: int, path: str) -> int:
-    """Open a file without a name, which is gone when its process is; -1 where that cannot be."""
-    if not _has_nameless():
+def _temporary_name() -> str:
+    return f".rec2idx-{os.urandom(8).hex()}.tmp"
+
+
+def _nameless(folder: int) -> int:
+    """Open a file without a name; return -1 where that cannot be."""
+    if not _HAS_NAMELESS:
         return -1
     try:
-        with naming(path):
-            return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666, dir_fd=folder)
+        return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666, dir_fd=folder)
     except OSError as error:
         if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):  # this file system
             return -1
         raise
 
 
-@functools.cache
-def _has_nameless() -> bool:
-    """Return whether the system has files without a name, and can give them one."""
-    return hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")
-
-
-def _link(fd: int, name: str, folder: int, path: str) -> bool:
-    """Give a file without a name one; return False where something stands there."""
-    try:
-        with naming(path):
-            os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=folder)
-    except FileExistsError:
-        return False
-    return True
+def _link(fd: int, name: str, folder: int) -> None:
+    """Give a file without a name one."""
+    os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=folder)

@@ -156,10 +156,25 @@ def _samples(images: Sequence[Image], names: Sequence[str]) -> list[Sample]:
 
 def _member(name: str, data: bytes | memoryview) -> tuple[bytes, bytes | memoryview, bytes]:
     """Return header, content and padding of a file in an archive, which says not who, nor when."""
-    info = tarfile.TarInfo(name)
-    info.size = len(data)
-    header = info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-    return header, data, bytes(-len(data) % tarfile.BLOCKSIZE)
+    return _header(name, len(data)), data, bytes(-len(data) % tarfile.BLOCKSIZE)
+
+
+def _header(name: str, size: int) -> bytes:
+    """Return what `tarfile` writes before a file; where the name is short, in less time."""
+    if len(name) > tarfile.LENGTH_NAME or not name.isascii() or size >> 33:
+        info = tarfile.TarInfo(name)
+        info.size = size
+        return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+    text, digits = name.encode().ljust(tarfile.LENGTH_NAME, b"\0"), b"%011o\0" % size
+    checksum = _CHECKSUM + sum(text) + sum(digits)
+    return b"%b%b%b%b%06o\0%b" % (text, _OWNER, digits, _TIME, checksum, _REST)
+
+
+# The header of a file without a name or bytes, and what of it stays: mode, uid and gid; the time of
+# its last change; and what follows the checksum.
+_EMPTY = tarfile.TarInfo("").tobuf(tarfile.USTAR_FORMAT)
+_OWNER, _TIME, _REST = _EMPTY[100:124], _EMPTY[136:148], _EMPTY[155:]
+_CHECKSUM = int(_EMPTY[148:154], 8) - sum(b"%011o\0" % 0)
 
 
 def _facts(image: Image) -> bytes:
