@@ -6,6 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
+from ..sources import is_url
 from .arguments import positive
 from .messages import count, say
 from .progress import progress_report
@@ -26,7 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("record", metavar="REC", type=_file, help="the RecordIO file")
     parser.add_argument(
-        "folder", metavar="OUT", type=_file, help="the folder; files that are there stay"
+        "folder",
+        metavar="OUT",
+        type=_folder,
+        help="the folder, on this machine; files that are there stay",
     )
     parser.add_argument(
         "--to",
@@ -84,6 +88,13 @@ def run(args: argparse.Namespace) -> int:
     if not args.quiet:
         say(f"{args.record}: {words(done)}", "recordio")
     return DONE
+
+
+def _folder(text: str) -> str:
+    """Return the path of a folder given on a command line."""
+    if is_url(text):
+        raise argparse.ArgumentTypeError(f"{text} is a URL; give a folder on this machine")
+    return _file(text)
 
 
 def size(text: str) -> int:
