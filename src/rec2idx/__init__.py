@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from .fresh import ensure_index
     from .image_record import IRHeader
     from .indexed import MXIndexedRecordIO
+    from .listing import FailedImage
     from .many import FileResult, ManySummary, create_indexes
+    from .packing import PackSummary, pack_images
     from .salvaging import SalvageSummary, salvage
 
 # Imported when they are asked for: a run over one small file takes less time than that.
@@ -54,6 +56,7 @@ _LATER = {
     "Place": "findings",
     "CombinedFile": "combine",
     "CombinedSummary": "combine",
+    "FailedImage": "listing",
     "FileResult": "many",
     "ManySummary": "many",
     "RepeatedFile": "find",
@@ -70,6 +73,8 @@ _LATER = {
     "info": "contents",
     "IRHeader": "image_record",
     "RecordDataset": "dataset",
+    "PackSummary": "packing",
+    "pack_images": "packing",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
 }
@@ -84,6 +89,7 @@ __all__ = [
     "DamagedRecordError",
     "DamagedRegion",
     "EmptyFileError",
+    "FailedImage",
     "FileChangedError",
     "FileResult",
     "Finding",
@@ -103,6 +109,7 @@ __all__ = [
     "NoImageError",
     "NotRecordIOError",
     "OtherProcessError",
+    "PackSummary",
     "Picture",
     "PayloadError",
     "Place",
@@ -125,6 +132,7 @@ __all__ = [
     "ensure_index",
     "info",
     "main",
+    "pack_images",
     "parse_args",
     "salvage",
     "scan",
