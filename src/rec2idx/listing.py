@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +19,7 @@ from .sources import is_url
 
 SUFFIXES = (".jpeg", ".jpg", ".png")  # in capitals, too
 SEED = 100  # with which im2rec shuffles
+SOME = 1 << 20  # characters of a list that are copied at once
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Listing:
     def copy(self, sink: Sink) -> None:
         """Write the list."""
         self._file.seek(0)
-        while text := self._file.read(1 << 20):
+        while text := self._file.read(SOME):
             sink.write(text.encode("utf-8", "surrogateescape"))
 
 
@@ -97,13 +97,12 @@ def listed(path: str, root: str | None, shuffle: bool, failed: Failed) -> Iterat
     if os.path.isdir(path):
         if root is not None:
             raise ValueError("root is for a list: the pictures in a folder are in that folder")
-        with _kept() as file:
-            folder = PictureFolder(path, failed)
-            lines: Iterable[ListLine] = folder.lines()
-            if shuffle:
-                lines = list(lines)
-                random.Random(SEED).shuffle(lines)
-            file.writelines(map(written, lines))
+        folder = PictureFolder(path, failed)
+        lines: Iterable[ListLine] = folder.lines()
+        if shuffle:
+            lines = list(lines)
+            random.Random(SEED).shuffle(lines)
+        with _kept(map(written, lines)) as file:
             if file.tell() == 0:
                 raise NoImageError(
                     f"there is no file in it that ends in {', '.join(SUFFIXES)}",
@@ -114,11 +113,20 @@ def listed(path: str, root: str | None, shuffle: bool, failed: Failed) -> Iterat
         return
     if shuffle:
         raise ValueError("shuffle is for a folder: a list is packed in its order")
+    if root:
+        _require_folder(root)
     with _readable_twice(path) as file:
         listing = Listing(file, path, os.path.dirname(path) if root is None else root)
         if not sum(1 for _ in listing.lines()):  # before a long run, all of them are looked at
             raise NoImageError("the list has no line", path=path)
         yield listing
+
+
+def _require_folder(path: str) -> None:
+    try:
+        os.stat(os.path.join(path, ""))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 @contextmanager
@@ -127,15 +135,21 @@ def _readable_twice(path: str) -> Iterator[TextIO]:
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             yield file
         else:
-            with _kept() as copy:
-                shutil.copyfileobj(file, copy)
+            with _kept(iter(lambda: file.read(SOME), "")) as copy:
                 yield copy
 
 
 @contextmanager
-def _kept() -> Iterator[TextIO]:
-    """Give a list that is on no disk under any name."""
+def _kept(texts: Iterable[str]) -> Iterator[TextIO]:
+    """Give an open file with some texts, which is on the disk under no name."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogateescape") as file:
+        try:
+            file.writelines(texts)
+            file.flush()
+        except OSError as error:  # those of the texts themselves name a file
+            raise OSError(
+                error.errno, error.strerror, error.filename or tempfile.gettempdir()
+            ) from error
         yield cast("TextIO", file)
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 
-from .concurrency import LOCAL_FILES, ahead
+from .concurrency import ahead
 from .errors import NoImageError, UnsafeTargetError
 from .index import default_index_path
 from .listing import FailedImage, listed
@@ -18,6 +18,9 @@ from .progress import Progress, Report
 from .safety import has_content, require_replaceable, require_two_files, taken
 from .sinks import Sink, TakenError, new_files
 from .sources import StrPath
+
+# More of them get no more from a disk; and each costs time where the pictures are in memory.
+THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ def pack_images(
                 progress(Progress(packer.records, packer.bytes, None, seconds))
 
         report()
-        with ahead(packer.readers(listing.lines()), jobs or LOCAL_FILES) as streams:
+        with ahead(packer.readers(listing.lines()), jobs or THREADS) as streams:
             for pictures in chain.from_iterable(streams):
                 for failure in packer.write(pictures):
                     fail(failure)

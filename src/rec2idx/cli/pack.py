@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .arguments import file_path, positive
-from .messages import count, describe, say
+from .messages import count, describe, how_to_check, say
 from .progress import above_bar, progress_report
 from .run import DONE, FAILED, USAGE
 from .standard import bar
@@ -111,38 +110,35 @@ def words(done: PackSummary) -> str:
     ...     path="new.rec", index="new.idx", list="new.lst", index_replaced=False,
     ... )
     >>> print(words(done))
-    2 records packed, 2 labels, 0.5 s; 1 picture left out; 3 files of other kinds passed over; \
+    2 records packed, 2 labels, 0.5 s; 1 picture left out; 3 other files passed over; \
 96 bytes written to new.rec, with the index new.idx and the list new.lst; check it with: \
 recordio check --full new.rec new.idx
     """
-    packed = f"{count(done.records, 'record')} packed"
+    parts = [f"{count(done.records, 'record')} packed"]
     if done.folders:
-        packed += f", {count(len(done.folders), 'label')}"
-    files = f"index {done.index}"
+        parts.append(count(len(done.folders), "label"))
+    parts.append(f"{done.seconds:.3g} s")
+    files = f"the index {done.index}"
+    if done.index_replaced:
+        files += ", which is replaced,"
     if done.list is not None:
         files += f" and the list {done.list}"
-    return "; ".join(
-        [
-            f"{packed}, {done.seconds:.3g} s",
-            *_remarks(done),
-            f"{count(done.bytes_written, 'byte')} written to {done.path}, with the {files}",
-            *([f"index {done.index} replaced"] if done.index_replaced else []),
-            f"check it with: {shlex.join(['recordio', 'check', '--full', done.path, done.index])}",
-        ]
-    )
+    written = f"{count(done.bytes_written, 'byte')} written to {done.path}, with {files}"
+    advice = how_to_check(done.path, done.index, "--full")
+    return "; ".join([", ".join(parts), *_remarks(done), written]) + advice
 
 
 def _remarks(done: PackSummary) -> Iterator[str]:
     if done.failed:
         yield f"{count(done.failed, 'picture')} left out"
     if done.empty:
-        yield f"{count(done.empty, 'record')} without an image: the file has no bytes"
+        yield f"{count(done.empty, 'record')} without an image: the file is empty"
     if done.unrecognised:
-        yield f"{count(done.unrecognised, 'record')} with what is no image that is known"
+        yield f"{count(done.unrecognised, 'record')} with an image of no known kind"
     if done.labels_left_out:
         yield (
-            f"of {count(done.labels_left_out, 'record')} only the first label, --pack-label packs "
-            "all"
+            f"of {count(done.labels_left_out, 'record')} only the first of several labels "
+            "(--pack-label packs all)"
         )
     if done.others:
-        yield f"{count(done.others, 'file')} of other kinds passed over"
+        yield f"{count(done.others, 'other file')} passed over"

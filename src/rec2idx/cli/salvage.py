@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
 from typing import TYPE_CHECKING
 
 from .arguments import add_workers, file_path
-from .messages import count, say
+from .messages import count, how_to_check, say
 from .progress import progress_report
 from .regions import lost, region_teller
 from .run import DONE, SALVAGED, executor
@@ -68,14 +66,6 @@ check it with: recordio check new.rec
     return (
         f"{count(done.records, 'record')} kept, {done.rewritten or 'none'} rewritten, "
         f"{done.seconds:.3g} s{lost(done.damaged, done.damaged_bytes) or '; nothing was damaged'}; "
-        f"{count(done.bytes_written, 'byte')} written to {done.path}{replaced}{_advice(done)}"
+        f"{count(done.bytes_written, 'byte')} written to {done.path}{replaced}"
+        f"{how_to_check(done.path, done.index)}"
     )
-
-
-def _advice(done: SalvageSummary) -> str:
-    """Return how to check the new files, nothing if the record file went into a pipe or device."""
-    files = [done.path, *([done.index] if done.index is not None else [])]
-    kept = [path for path in files if os.path.isfile(path) or not os.path.exists(path)]  # or a URL
-    if done.path not in kept:
-        return ""
-    return f"; check it with: {shlex.join(['recordio', 'check', *kept])}"
