@@ -1,7 +1,6 @@
 """pack_images(): the bytes of both files against those written by hand, and all that can fail."""
 
 import dataclasses
-import errno
 import os
 import random
 import sys
@@ -11,6 +10,7 @@ import pytest
 from folders import put
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packs import expected, failing, found, names
 from reference import MAGIC, record
 from samples import SIX_INDEX, image, labelled, payload_lists
 
@@ -20,29 +20,6 @@ from rec2idx.recordio import MXIndexedRecordIO, unpack
 
 JPEG = b"\xff\xd8\xff\xe0 and so on"
 SHORT = "/sys/class/net/lo/mtu"  # a regular file of 4096 bytes, of which few can be read
-
-
-def expected(*payloads: bytes, keys: list[int] | None = None) -> tuple[bytes, bytes]:
-    """The record file and the index with these payloads."""
-    data, lines = b"", b""
-    for key, payload in zip(keys or range(len(payloads)), payloads, strict=True):
-        lines += b"%d\t%d\n" % (key, len(data))
-        data += record(payload)
-    return data, lines
-
-
-def found(path: str = "out") -> tuple[bytes, bytes]:
-    return Path(f"{path}.rec").read_bytes(), Path(f"{path}.idx").read_bytes()
-
-
-def names() -> list[str]:
-    return sorted(os.listdir())
-
-
-def failing() -> tuple[list, dict]:
-    """A list of what failed, and the arguments that fill it."""
-    failures: list[rec2idx.FailedImage] = []
-    return failures, {"failed": failures.append}
 
 
 @pytest.mark.parametrize("jobs", [None, 1, 2, 7])
@@ -147,162 +124,6 @@ def test_pictures_small_and_large_in_many_groups(folder, monkeypatch, jobs):
     assert [seen[0].records, seen[-1].records] == [0, len(contents)]
     assert [progress.bytes for progress in seen] == sorted(progress.bytes for progress in seen)
     assert (seen[-1].bytes, seen[-1].total) == (len(data), None)
-
-
-class TestFolder:
-    @pytest.fixture
-    def pictures(self, folder):
-        put(
-            pics__b__z_jpg=b"bz",
-            pics__b__inner__a_PNG=b"ia",
-            pics__b__a_JPEG=b"ba",
-            pics__B__x_jpg=b"Bx",
-            pics__c__notes_txt=b"no picture",
-            pics__c__a_gif=b"GIF89a",
-            pics__d__ä_jpg="ä".encode(),
-        )
-
-    def test_labels_by_folder(self, pictures):
-        summary = pack_images("pics", "out.rec")
-        assert summary.folders == ("B", "b", "b/inner", "d")
-        assert (summary.records, summary.others, summary.list) == (5, 2, "out.lst")
-        assert found() == expected(
-            image(0, 0, b"Bx"),
-            image(1, 1, b"ba"),
-            image(1, 2, b"bz"),
-            image(2, 3, b"ia"),
-            image(3, 4, "ä".encode()),
-        )
-        assert Path("out.lst").read_text() == (
-            "0\t0.000000\tB/x.jpg\n"
-            "1\t1.000000\tb/a.JPEG\n"
-            "2\t1.000000\tb/z.jpg\n"
-            "3\t2.000000\tb/inner/a.PNG\n"
-            "4\t3.000000\td/ä.jpg\n"
-        )
-        again = pack_images("out.lst", "again.rec", root="pics")
-        assert found("again") == found()
-        assert again.folders == ()
-
-    def test_pictures_first_come_first(self, pictures):
-        put(pics__z_jpg=b"top")
-        assert pack_images("pics/", "out.rec").folders == (".", "B", "b", "b/inner", "d")
-        assert Path("out.lst").read_text().startswith("0\t0.000000\tz.jpg\n1\t1.000000\tB/x.jpg\n")
-
-    def test_shuffled(self, pictures):
-        """In the order of im2rec, with the numbers that they have without it."""
-        pack_images("pics", "sorted.rec")
-        pack_images("pics", "out.rec", shuffle=True)
-        lines = Path("sorted.lst").read_text().splitlines(keepends=True)
-        random.Random(100).shuffle(lines)
-        assert Path("out.lst").read_text() == "".join(lines)
-        numbers = [int(line.split("\t")[0]) for line in lines]
-        assert numbers != sorted(numbers)
-        assert [int(line.split("\t")[0]) for line in found()[1].decode().splitlines()] == numbers
-
-    def test_links(self, pictures):
-        """They count as what they lead to; one that leads back is not followed."""
-        put(elsewhere__x_jpg=b"ex")
-        os.symlink("../elsewhere", "pics/a")
-        os.symlink("../elsewhere", "pics/e")
-        os.symlink("b/a.JPEG", "pics/link.jpg")
-        os.symlink("..", "pics/b/back")
-        assert pack_images("pics", "out.rec").folders == (".", "B", "a", "b", "b/inner", "d", "e")
-        listed = [line.split("\t")[2] for line in Path("out.lst").read_text().splitlines()]
-        first = ["link.jpg", "B/x.jpg", "a/x.jpg", "b/a.JPEG", "b/z.jpg", "b/inner/a.PNG"]
-        assert listed == [*first, "d/ä.jpg", "e/x.jpg"]
-
-    def test_what_is_called_a_picture_and_is_none(self, pictures):
-        """im2rec does not number the first three; the others no list can name."""
-        os.symlink("nowhere", "pics/B/a.jpg")
-        os.symlink("loop.jpg", "pics/B/loop.jpg")
-        os.mkfifo("pics/B/pipe.jpg")
-        put(**{"pics__c__\n_jpg": b"", "pics__d__\tx_jpg": b"", "pics__d__ _jpg": b""})
-        Path("pics/d/y\t.jpg").write_bytes(b"")
-        failures, options = failing()
-        summary = pack_images("pics", "out.rec", **options)
-        assert [(failure.number, failure.name) for failure in failures] == [
-            (None, "B/a.jpg"),
-            (None, "B/loop.jpg"),
-            (None, "B/pipe.jpg"),
-            (4, "c/\n.jpg"),
-            (5, "d/\tx.jpg"),
-            (7, "d/y\t.jpg"),
-        ]
-        assert str(failures[0].error) == "[Errno 22] not a regular file: 'pics/B/a.jpg'"
-        assert failures[3].error.strerror == "its name cannot stand in a list"
-        assert (summary.failed, summary.records) == (6, 6)
-        assert summary.folders == ("B", "b", "b/inner", "c", "d")
-        assert Path("out.lst").read_text().endswith("6\t4.000000\td/ .jpg\n8\t4.000000\td/ä.jpg\n")
-
-    def test_names_of_any_bytes(self, folder):
-        os.mkdir("pics")
-        with open(b"pics/\xff.jpg", "wb") as file:
-            file.write(JPEG)
-        pack_images("pics", "out.rec")
-        assert Path("out.lst").read_bytes() == b"0\t0.000000\t\xff.jpg\n"
-        assert found() == expected(image(0, 0, JPEG))
-
-    @pytest.mark.parametrize("content", [{}, {"pics__a_gif": b"GIF89a"}])
-    def test_no_picture(self, folder, content):
-        os.mkdir("pics")
-        put(**content)
-        with pytest.raises(rec2idx.NoImageError, match=r"^pics: there is no file in it that ends "):
-            pack_images("pics", "out.rec")
-        assert names() == ["pics"]
-
-    def test_a_folder_that_cannot_be_read(self, pictures, folder):
-        """Here because its path is too long. im2rec passes it over, and what is in it."""
-        with pytest.MonkeyPatch.context() as patch:
-            for _ in range(17):
-                name = ("pics/" if Path.cwd() == folder else "") + "d" * 250
-                os.mkdir(name)
-                patch.chdir(name)
-        with pytest.raises(OSError, match="pics/ddd") as caught:
-            pack_images("pics", "out.rec")
-        assert caught.value.errno == errno.ENAMETOOLONG
-        assert names() == ["pics"]
-
-    def test_root_is_for_lists(self, pictures):
-        with pytest.raises(ValueError, match="root is for a list"):
-            pack_images("pics", "out.rec", root="pics")
-
-    def test_a_list_that_stands_there(self, pictures):
-        put(out_lst=b"0\t1\tmine.jpg\n")
-        with pytest.raises(rec2idx.UnsafeTargetError, match=r"^out.lst: a list stands there alre"):
-            pack_images("pics", "out.rec")
-        assert Path("out.lst").read_bytes() == b"0\t1\tmine.jpg\n"
-        assert names() == ["out.lst", "pics"]
-
-    @pytest.mark.parametrize("name", ["out.rec", "out.lst"])
-    def test_what_appears_at_the_last_moment_is_not_replaced(self, pictures, monkeypatch, name):
-        put(out_idx=SIX_INDEX)
-        real = os.fsync
-
-        def fsync(fd):
-            real(fd)
-            Path(name).write_bytes(b"theirs")
-
-        monkeypatch.setattr(os, "fsync", fsync)
-        with pytest.raises(rec2idx.UnsafeTargetError, match=f"^{name}: a (file|list) stands there"):
-            pack_images("pics", "out.rec")
-        assert names() == ["out.idx", name, "pics"]
-        assert Path("out.idx").read_bytes() == SIX_INDEX
-        assert Path(name).read_bytes() == b"theirs"
-
-    def test_an_index_that_cannot_appear(self, pictures, monkeypatch):
-        """The others have appeared by then, and are removed."""
-        real = os.replace
-
-        def replace(source, target):
-            assert names()[1:3] == ["out.lst", "out.rec"]
-            raise OSError(errno.EIO, "broken")
-
-        monkeypatch.setattr(os, "replace", replace)
-        with pytest.raises(OSError, match="broken"):
-            pack_images("pics", "out.rec")
-        monkeypatch.setattr(os, "replace", real)
-        assert names() == ["pics"]
 
 
 class TestWhatFails:

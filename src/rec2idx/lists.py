@@ -98,7 +98,8 @@ def _bad(path: str, line: int, found: str) -> BadListError:
     error = BadListError(
         f"line {line} is none of a list",
         path=path,
-        expected="a whole number, one label or more, and a file name, with tabs between them",
+        expected="a whole number from 0 to 2^64 - 1, one label or more, and a file name, with tabs "
+        "between them",
         found=found[:200],
         advice="mend the line",
     )

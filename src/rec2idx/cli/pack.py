@@ -118,9 +118,7 @@ recordio check --full new.rec new.idx
     if done.folders:
         parts.append(count(len(done.folders), "label"))
     parts.append(f"{done.seconds:.3g} s")
-    files = f"the index {done.index}"
-    if done.index_replaced:
-        files += ", which is replaced,"
+    files = f"the index {done.index}{' (replaced)' if done.index_replaced else ''}"
     if done.list is not None:
         files += f" and the list {done.list}"
     written = f"{count(done.bytes_written, 'byte')} written to {done.path}, with {files}"
