@@ -44,7 +44,9 @@ if TYPE_CHECKING:
     from .fresh import ensure_index
     from .image_record import IRHeader
     from .indexed import MXIndexedRecordIO
+    from .listing import FailedImage
     from .many import FileResult, ManySummary, create_indexes
+    from .packing import PackSummary, pack_images
     from .salvaging import SalvageSummary, salvage
 
 # Imported when they are asked for: a run over one small file takes less time than that.
@@ -55,6 +57,7 @@ _LATER = {
     "Place": "findings",
     "CombinedFile": "combine",
     "CombinedSummary": "combine",
+    "FailedImage": "listing",
     "FileResult": "many",
     "ManySummary": "many",
     "RepeatedFile": "find",
@@ -73,6 +76,8 @@ _LATER = {
     "info": "contents",
     "IRHeader": "image_record",
     "RecordDataset": "dataset",
+    "PackSummary": "packing",
+    "pack_images": "packing",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
 }
@@ -88,6 +93,7 @@ __all__ = [
     "DamagedRegion",
     "EmptyFileError",
     "ExtractSummary",
+    "FailedImage",
     "FileChangedError",
     "FileResult",
     "Finding",
@@ -107,6 +113,7 @@ __all__ = [
     "NoImageError",
     "NotRecordIOError",
     "OtherProcessError",
+    "PackSummary",
     "Picture",
     "PayloadError",
     "Place",
@@ -130,6 +137,7 @@ __all__ = [
     "extract",
     "info",
     "main",
+    "pack_images",
     "parse_args",
     "salvage",
     "scan",

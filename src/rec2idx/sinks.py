@@ -7,7 +7,7 @@ import errno
 import os
 import select
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from io import FileIO
 from typing import Protocol
@@ -103,33 +103,44 @@ def new_file(path: str, replace: bool = True) -> AbstractContextManager[Sink]:
 
 
 @contextlib.contextmanager
-def new_pair(path: str, companion: str, replace: bool = True) -> Iterator[tuple[Sink, Sink]]:
-    """Give sinks for a file and for one that goes with it: in the end both are there, or neither.
+def new_files(paths: Sequence[str], last: str, replace: bool = True) -> Iterator[list[Sink]]:
+    """Give sinks for some files and a last one: in the end all are there, or none is.
 
-    `replace` is for the file as for `new_file`; its companion may always replace another one.
+    `replace` is for the first ones as for `new_file`; the last may always replace another one.
 
-    When the bytes of both are on the disk, the file appears, and after it its companion. If that
-    fails all the same, the file is removed again: so nothing that must be kept may stand there
-    before. Only a process that is killed between the two leaves the file alone.
+    When the bytes of all are on the disk, the files appear one after the other. If that fails all
+    the same, those that did are removed again: so nothing that must be kept may stand there before.
+    Only a process that is killed between them leaves some without the others.
     """
-    identity = None
-    appeared = False
+    identities: dict[str, os.stat_result] = {}
+    appeared: list[str] = []
     try:
-        with new_file(companion) as second:
-            with new_file(path, replace) as first:
-                yield first, second
-                second.settle()
-                identity = os.fstat(first.fileno())
-            appeared = True
+        with contextlib.ExitStack() as stack:
+            sinks = [stack.enter_context(new_file(last))]
+            for path in reversed(paths):
+                sinks.insert(0, stack.enter_context(_noted(path, replace, appeared)))
+            yield sinks
+            for sink in sinks[1:]:
+                sink.settle()
+            opened = zip(paths, sinks[:-1], strict=True)
+            identities = {path: os.fstat(sink.fileno()) for path, sink in opened}
     except BaseException:  # Ctrl-C too
-        if is_url(path):
-            if appeared:
+        for path, identity in identities.items():
+            if not is_url(path):
+                _remove(path, identity)
+            elif path in appeared:
                 from .remote import remove
 
                 remove(path)
-        elif identity is not None:
-            _remove(path, identity)
         raise
+
+
+@contextlib.contextmanager
+def _noted(path: str, replace: bool, appeared: list[str]) -> Iterator[Sink]:
+    """Give what `new_file` does; once the file is there, its path is in `appeared`."""
+    with new_file(path, replace) as sink:
+        yield sink
+    appeared.append(path)
 
 
 def _remove(path: str, identity: os.stat_result) -> None:

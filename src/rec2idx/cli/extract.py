@@ -7,11 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ..sources import is_url
-from .arguments import positive
+from .arguments import file_path, positive
 from .messages import count, say
 from .progress import progress_report
 from .run import DONE, USAGE
-from .salvage import _file
 from .selection import left_out
 from .standard import bar
 
@@ -25,7 +24,7 @@ _UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.set_defaults(run=run)
-    parser.add_argument("record", metavar="REC", type=_file, help="the RecordIO file")
+    parser.add_argument("record", metavar="REC", type=file_path, help="the RecordIO file")
     parser.add_argument(
         "folder",
         metavar="OUT",
@@ -40,12 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "im2rec takes it; wds: WebDataset shards",
     )
     parser.add_argument(
-        "--index", metavar="IDX", type=_file, help="leave out records that this index does not name"
+        "--index",
+        metavar="IDX",
+        type=file_path,
+        help="leave out records that this index does not name",
     )
     parser.add_argument(
         "--lst",
         metavar="LST",
-        type=_file,
+        type=file_path,
         help="take names from this list of im2rec's (default: from ids)",
     )
     parser.add_argument(
@@ -94,7 +96,7 @@ def _folder(text: str) -> str:
     """Return the path of a folder given on a command line."""
     if is_url(text):
         raise argparse.ArgumentTypeError(f"{text} is a URL; give a folder on this machine")
-    return _file(text)
+    return file_path(text)
 
 
 def size(text: str) -> int:
