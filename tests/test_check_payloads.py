@@ -15,8 +15,8 @@ from samples import FACE, SIX, files, image, labelled
 
 import rec2idx
 from rec2idx.checks import magics, payloads
-from rec2idx.checks.payloads import stretches
 from rec2idx.segments import Batch
+from rec2idx.stretches import stretches
 
 PICTURES = ROOT / "tests/pictures"
 JPEG = (PICTURES / "baseline.jpg").read_bytes()
@@ -192,12 +192,11 @@ def the_page(found: rec2idx.Check) -> rec2idx.Finding:
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=30), st.integers(0, 300), st.integers(1, 60)
 )
-def test_stretches_cover_a_batch(monkeypatch_module, lengths, limit, length):
-    monkeypatch_module.setattr(payloads, "STRETCH", length)
+def test_stretches_cover_a_batch(lengths, limit, length):
     ends = [sum(lengths[: n + 1]) * 4 for n in range(len(lengths))]
     offsets = array("q", [0, *ends[:-1]])
     batch = Batch(7, offsets, array("q", lengths), ends[-1])
-    found = list(stretches(batch, limit))
+    found = list(stretches(batch, length, limit))
     covered = [offset for stretch in found for offset in stretch.offsets]
     assert covered == [offset for offset in offsets if offset < limit]
     for stretch in found:
@@ -205,12 +204,6 @@ def test_stretches_cover_a_batch(monkeypatch_module, lengths, limit, length):
         assert stretch.first == 7 + at
         assert stretch.stop == ends[at + len(stretch.offsets) - 1]
         assert len(stretch.offsets) == 1 or stretch.stop - stretch.offsets[0] <= length
-
-
-@pytest.fixture(scope="module")
-def monkeypatch_module():
-    with pytest.MonkeyPatch.context() as patch:
-        yield patch
 
 
 # Images: case C22

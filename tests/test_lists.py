@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import rec2idx
-from rec2idx.lists import ListLine, read_list
+from rec2idx.lists import ListLine, read_list, written
 
 
 def lines(folder: Path, text: bytes) -> list[ListLine]:
@@ -42,6 +42,8 @@ def test_names_of_any_bytes(tmp_path):
         (b"\n\n1\ta.jpg\n", 3, r"2 columns: '1\ta.jpg'"),
         (b"1.5\t0\ta.jpg", 1, "invalid literal for int() with base 10: '1.5'"),
         (b"1\tcat\ta.jpg", 1, "could not convert string to float: 'cat'"),
+        (b"-1\t0\ta.jpg", 1, "-1, which no id can be"),
+        (b"18446744073709551616\t0\ta.jpg", 1, "18446744073709551616, which no id can be"),
     ],
 )
 def test_a_line_that_says_nothing(tmp_path, text, line, found):
@@ -49,6 +51,24 @@ def test_a_line_that_says_nothing(tmp_path, text, line, found):
         lines(tmp_path, text)
     assert (raised.value.line, raised.value.found) == (line, found)
     assert str(raised.value) == (
-        f"{tmp_path}/a.lst: line {line} is none of a list: expected a whole number, one label or "
-        f"more, and a file name, with tabs between them, found {found}; mend the line"
+        f"{tmp_path}/a.lst: line {line} is none of a list: expected a whole number from 0 to "
+        "2^64 - 1, one label or more, and a file name, with tabs between them, found "
+        f"{found}; mend the line"
     )
+
+
+def test_a_line_that_never_ends(tmp_path):
+    """As those of another file may be: it is not read to its end."""
+    path = tmp_path / "a.lst"
+    with path.open("wb") as file:
+        file.write(b"1\t2\ta.jpg\n")
+        file.truncate(1 << 32)
+    found = read_list(path)
+    assert next(found).name == "a.jpg"
+    with pytest.raises(rec2idx.BadListError, match="found 16777216 characters or more: ") as raised:
+        next(found)
+    assert raised.value.line == 2
+
+
+def test_lines_as_im2rec_writes_them():
+    assert written(ListLine(7, (1.0, -0.25), "ä b.jpg")) == "7\t1.000000\t-0.250000\tä b.jpg\n"

@@ -32,7 +32,7 @@ def at_the_last_moment(monkeypatch, make):
     monkeypatch.setattr(os, "fsync", fsync)
 
 
-def no_links(source, target):
+def no_links(source, target, **folders):
     raise OSError(errno.EPERM, "Operation not permitted")
 
 
@@ -99,9 +99,9 @@ def test_a_link_that_was_made_although_it_is_refused(folder, cut, monkeypatch):
     """As over NFS, where the answer gets lost and the question is asked again."""
     real = os.link
 
-    def link(source, target):
-        real(source, target)
-        real(source, target)
+    def link(source, target, **folders):
+        real(source, target, **folders)
+        real(source, target, **folders)
 
     monkeypatch.setattr(os, "link", link)
     salvage("a.rec", "b.rec")

@@ -38,12 +38,15 @@ if TYPE_CHECKING:
     from .combine import CombinedFile, CombinedSummary, combine_index
     from .contents import Ids, Info, InsightFace, Picture, Sizes, info
     from .dataset import RecordDataset
+    from .extracting import ExtractSummary, extract
     from .find import RepeatedFile, SkippedFile
     from .findings import Finding, Place
     from .fresh import ensure_index
     from .image_record import IRHeader
     from .indexed import MXIndexedRecordIO
+    from .listing import FailedImage
     from .many import FileResult, ManySummary, create_indexes
+    from .packing import PackSummary, pack_images
     from .salvaging import SalvageSummary, salvage
     from .streaming import read_records, write_records
 
@@ -55,6 +58,7 @@ _LATER = {
     "Place": "findings",
     "CombinedFile": "combine",
     "CombinedSummary": "combine",
+    "FailedImage": "listing",
     "FileResult": "many",
     "ManySummary": "many",
     "RepeatedFile": "find",
@@ -62,6 +66,8 @@ _LATER = {
     "combine_index": "combine",
     "create_indexes": "many",
     "ensure_index": "fresh",
+    "ExtractSummary": "extracting",
+    "extract": "extracting",
     "MXIndexedRecordIO": "indexed",
     "Ids": "contents",
     "Info": "contents",
@@ -71,6 +77,8 @@ _LATER = {
     "info": "contents",
     "IRHeader": "image_record",
     "RecordDataset": "dataset",
+    "PackSummary": "packing",
+    "pack_images": "packing",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
     "read_records": "streaming",
@@ -87,6 +95,8 @@ __all__ = [
     "DamagedRecordError",
     "DamagedRegion",
     "EmptyFileError",
+    "ExtractSummary",
+    "FailedImage",
     "FileChangedError",
     "FileResult",
     "Finding",
@@ -106,6 +116,7 @@ __all__ = [
     "NoImageError",
     "NotRecordIOError",
     "OtherProcessError",
+    "PackSummary",
     "Picture",
     "PayloadError",
     "Place",
@@ -126,8 +137,10 @@ __all__ = [
     "create_index",
     "create_indexes",
     "ensure_index",
+    "extract",
     "info",
     "main",
+    "pack_images",
     "parse_args",
     "read_records",
     "salvage",

@@ -142,7 +142,7 @@ class OtherProcessError(RecordIOError, RuntimeError):
 
 
 class NoImageError(RecordIOError, ValueError):
-    """Of all records, none has an image."""
+    """Of all records, none has an image; or there is no picture to pack."""
 
 
 class FileChangedError(RecordIOError, OSError):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from .errors import BadListError
 
 _LEAST = 3  # columns: number, label, name
+_LONGEST = 1 << 24  # characters of a line: a list of such is none, but some other file
 
 
 class ListLine(NamedTuple):
@@ -35,8 +36,9 @@ def read_list(path: str | os.PathLike[str]) -> Iterator[ListLine]:
         path: the list.
 
     Raises:
-        BadListError: a line has no number, label and name. Where im2rec skips such a line and goes
-            on, this says which it is.
+        BadListError: a line has no number, label and name, or is longer than 2^24 characters; or
+            the number is negative, or 2^64 or more. Where im2rec skips such a line and goes on,
+            this says which it is.
         OSError: the list cannot be read.
 
     >>> with open("some.lst", "w") as file:
@@ -44,27 +46,60 @@ def read_list(path: str | os.PathLike[str]) -> Iterator[ListLine]:
     >>> list(read_list("some.lst"))
     [ListLine(number=7, labels=(0.5, 1.0), name='cats/a.jpg')]
     """
-    name = os.fsdecode(path)
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
-        for line, text in enumerate(file, 1):
-            columns = [column.strip() for column in text.strip().split("\t")]
-            if columns == [""]:
-                continue
-            if len(columns) < _LEAST:
-                raise _bad(name, line, f"{len(columns)} columns: {text.strip()!r}")
-            try:
-                number = int(columns[0])
-                labels = tuple(map(float, columns[1:-1]))
-            except ValueError as error:
-                raise _bad(name, line, str(error)) from error
-            yield ListLine(number, labels, columns[-1])
+    with open_list(path) as file:
+        yield from lines_of(file, os.fsdecode(path))
+
+
+def open_list(path: str | os.PathLike[str]) -> TextIO:
+    """Open a list."""
+    return open(path, encoding="utf-8", errors="surrogateescape")
+
+
+def lines_of(file: TextIO, path: str) -> Iterator[ListLine]:
+    """Yield the lines of an open list, as `read_list` does; errors name `path`."""
+    for line, text in enumerate(iter(lambda: file.readline(_LONGEST), ""), 1):
+        if len(text) == _LONGEST:
+            raise _bad(path, line, f"{_LONGEST} characters or more: {text[:100]!r}")
+        columns = [column.strip() for column in text.strip().split("\t")]
+        if columns == [""]:
+            continue
+        if len(columns) < _LEAST:
+            raise _bad(path, line, f"{len(columns)} columns: {text.strip()!r}")
+        try:
+            number = int(columns[0])
+            if not 0 <= number < 1 << 64:
+                raise ValueError(f"{number}, which no id can be")
+            labels = tuple(map(float, columns[1:-1]))
+        except ValueError as error:
+            raise _bad(path, line, str(error)) from error
+        yield ListLine(number, labels, columns[-1])
+
+
+def written(line: ListLine) -> str:
+    r"""Return a line of a list as im2rec writes it.
+
+    >>> written(ListLine(7, (1.0,), "cats/a.jpg"))
+    '7\t1.000000\tcats/a.jpg\n'
+    """
+    labels = "".join(f"{label:f}\t" for label in line.labels)
+    return f"{line.number}\t{labels}{line.name}\n"
+
+
+def has_room_for(name: str) -> bool:
+    r"""Return whether a file of this name can stand in a list, and is read from it as it is.
+
+    >>> has_room_for("a b.jpg"), has_room_for("a\tb.jpg"), has_room_for(" a.jpg")
+    (True, False, False)
+    """
+    return name == name.strip() and not any(end in name for end in "\t\r\n")
 
 
 def _bad(path: str, line: int, found: str) -> BadListError:
     error = BadListError(
         f"line {line} is none of a list",
         path=path,
-        expected="a whole number, one label or more, and a file name, with tabs between them",
+        expected="a whole number from 0 to 2^64 - 1, one label or more, and a file name, with tabs "
+        "between them",
         found=found[:200],
         advice="mend the line",
     )

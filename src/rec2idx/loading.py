@@ -176,7 +176,7 @@ def _entries(group: list[DataFile], wanted: Wanted, first: int) -> _Entries:
         offsets, marks = _walk(group, wanted)
         keys = range(first, first + len(offsets))
         return _Entries(offsets, keys, len(offsets)).marked(marks)
-    listed = _read(index)
+    listed = read_entries(index)
     _require_inside(listed, group)
     found = _Entries(listed.offsets, listed.keys, len(listed.offsets))
     if not wanted:
@@ -261,8 +261,13 @@ def _marks(index: IndexFile, group: list[DataFile], wanted: Wanted) -> bytes | b
     return found
 
 
-def _read(path: str) -> IndexFile:
-    """Read an index, of which each line must have a key and an offset."""
+def read_entries(path: str) -> IndexFile:
+    """Read an index, of which each line must have a key and an offset.
+
+    Raises:
+        BadIndexError: one has none, or there are no lines.
+        OSError: it cannot be read.
+    """
     with opened(path) as source:
         if not isinstance(source, Stream) and source.read(0, 4) == MAGIC_BYTES:
             raise BadIndexError("not an index, but a RecordIO file", path=path)

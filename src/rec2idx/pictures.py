@@ -53,7 +53,8 @@ _ENDS: dict[str, Callable[[bytes], int | str]] = {
     "webp": picture_ends.webp_end,
     **dict.fromkeys(("ppm", "pgm", "pbm"), picture_ends.pnm_end),
 }
-_IN_PLACE = {
+# Kinds of what is no image, with words for it.
+IN_PLACE = {
     "html": "HTML page in place of an image",
     "json": "JSON in place of an image",
     "text": "text in place of an image",
@@ -182,8 +183,8 @@ def complaint(data: bytes) -> str | None:
     if cut := _cut_signature(data):
         return f"cut inside its signature: {len(data)} bytes, as a {cut} begins"
     kind = kind_of(data) or ""
-    if kind in _IN_PLACE:
-        return f"{_IN_PLACE[kind]}: {_excerpt(data)}"
+    if kind in IN_PLACE:
+        return f"{IN_PLACE[kind]}: {_excerpt(data)}"
     end = _ENDS[kind](data) if kind in _ENDS else None
     return end if isinstance(end, str) else None
 

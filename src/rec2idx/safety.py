@@ -121,11 +121,20 @@ def require_index_beside(source: Source, path: str, index: str) -> None:
     if not is_url(index):
         # Also where the record file begins with damage.
         _require_no_link(source, index, "index")
-    if _real(index) == _real(path):
+    require_two_files(path, index)
+
+
+def require_two_files(path: str, other: str, what: str = "index") -> None:
+    """Refuse one path for a new record file and for what goes with it.
+
+    Raises:
+        UnsafeTargetError: they are the same.
+    """
+    if _real(other) == _real(path):
         raise UnsafeTargetError(
-            "the new record file and its index would be the same file",
-            path=index,
-            advice="give the index another name",
+            f"the new record file and its {what} would be the same file",
+            path=other,
+            advice=f"give the {what} another name",
         )
 
 

@@ -18,7 +18,7 @@ from .rewrite import Rewriter
 from .safety import has_content, require_free, require_index_beside, taken
 from .scan import scan
 from .segments import Batch
-from .sinks import Sink, TakenError, new_file, new_pair
+from .sinks import Sink, TakenError, new_file, new_files
 from .sources import LocalFile, Source, Stream, StrPath, opened
 
 if TYPE_CHECKING:
@@ -176,8 +176,8 @@ def _sinks(path: str, index: str | None) -> Iterator[tuple[Sink, Sink | None]]:
             with new_file(path, replace=False) as sink:
                 yield sink, None
         else:
-            with new_pair(path, index, replace=False) as sinks:
-                yield sinks
+            with new_files([path], index, replace=False) as (sink, lines):
+                yield sink, lines
     except TakenError:  # by a program that was faster at the very end
         raise taken(path) from None
 

@@ -52,7 +52,7 @@ KEYS = ("sequence", "id")
 PEEK_RECORDS = 4096
 PEEK_BYTES = 1 << 20
 
-_WHAT_IS_LEFT_OUT = {
+WHAT_IS_LEFT_OUT = {  # by what `_heads.kinds` says
     _heads.NO_IMAGE: "record without an image",
     _heads.CUT_LABELS: "record cut off inside its labels",
     _heads.NO_HEADER: "record without an IRHeader",
@@ -211,7 +211,7 @@ class Selection:
         if batch.first == 0:
             self._of_insightface = is_file_header(batch)
         text = bytes(kinds)
-        for kind, what in _WHAT_IS_LEFT_OUT.items():
+        for kind, what in WHAT_IS_LEFT_OUT.items():
             count = text.count(kind)
             if kind == _heads.NO_IMAGE and self._of_insightface:
                 what = IDENTITY

@@ -7,7 +7,7 @@ import errno
 import os
 import select
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from io import FileIO
 from typing import Protocol
@@ -48,7 +48,7 @@ class Sink:
         Raises:
             OSError: for instance because the disk is full.
         """
-        with _naming(self.name):
+        with naming(self.name):
             if stat.S_ISREG(os.fstat(self.fileno()).st_mode):
                 os.fsync(self.fileno())
 
@@ -58,7 +58,7 @@ class Sink:
         Raises:
             OSError: for instance because the disk is full.
         """
-        with _naming(self.name):
+        with naming(self.name):
             view = memoryview(data)
             while view:
                 taken = self._stream.write(view)
@@ -103,33 +103,44 @@ def new_file(path: str, replace: bool = True) -> AbstractContextManager[Sink]:
 
 
 @contextlib.contextmanager
-def new_pair(path: str, companion: str, replace: bool = True) -> Iterator[tuple[Sink, Sink]]:
-    """Give sinks for a file and for one that goes with it: in the end both are there, or neither.
+def new_files(paths: Sequence[str], last: str, replace: bool = True) -> Iterator[list[Sink]]:
+    """Give sinks for some files and a last one: in the end all are there, or none is.
 
-    `replace` is for the file as for `new_file`; its companion may always replace another one.
+    `replace` is for the first ones as for `new_file`; the last may always replace another one.
 
-    When the bytes of both are on the disk, the file appears, and after it its companion. If that
-    fails all the same, the file is removed again: so nothing that must be kept may stand there
-    before. Only a process that is killed between the two leaves the file alone.
+    When the bytes of all are on the disk, the files appear one after the other. If that fails all
+    the same, those that did are removed again: so nothing that must be kept may stand there before.
+    Only a process that is killed between them leaves some without the others.
     """
-    identity = None
-    appeared = False
+    identities: dict[str, os.stat_result] = {}
+    appeared: list[str] = []
     try:
-        with new_file(companion) as second:
-            with new_file(path, replace) as first:
-                yield first, second
-                second.settle()
-                identity = os.fstat(first.fileno())
-            appeared = True
+        with contextlib.ExitStack() as stack:
+            sinks = [stack.enter_context(new_file(last))]
+            for path in reversed(paths):
+                sinks.insert(0, stack.enter_context(_noted(path, replace, appeared)))
+            yield sinks
+            for sink in sinks[1:]:
+                sink.settle()
+            opened = zip(paths, sinks[:-1], strict=True)
+            identities = {path: os.fstat(sink.fileno()) for path, sink in opened}
     except BaseException:  # Ctrl-C too
-        if is_url(path):
-            if appeared:
+        for path, identity in identities.items():
+            if not is_url(path):
+                _remove(path, identity)
+            elif path in appeared:
                 from .remote import remove
 
                 remove(path)
-        elif identity is not None:
-            _remove(path, identity)
         raise
+
+
+@contextlib.contextmanager
+def _noted(path: str, replace: bool, appeared: list[str]) -> Iterator[Sink]:
+    """Give what `new_file` does; once the file is there, its path is in `appeared`."""
+    with new_file(path, replace) as sink:
+        yield sink
+    appeared.append(path)
 
 
 def _remove(path: str, identity: os.stat_result) -> None:
@@ -158,7 +169,7 @@ def new_local_file(path: str, replace: bool = True) -> Iterator[Sink]:
     target = os.path.realpath(path)
     _require_writable(path, target, existing)
     if existing is not None and not stat.S_ISREG(existing.st_mode):
-        with _naming(path):
+        with naming(path):
             stream = FileIO(path, "wb")
         with stream:
             yield Sink(stream, path)
@@ -174,42 +185,47 @@ def new_local_file(path: str, replace: bool = True) -> Iterator[Sink]:
             raise OSError(error.errno, why, path) from error
         with stream:
             yield Sink(stream, path)
-            with _naming(path):
+            with naming(path):
                 os.fsync(stream.fileno())
                 if existing is not None:
                     _keep_ownership(stream.fileno(), existing)
         if replace:
-            with _naming(path):
+            with naming(path):
                 os.replace(temporary, target)
         else:
-            _publish(temporary, target, path)
+            publish(temporary, target, path)
     except BaseException:  # Ctrl-C too
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
 
 
-def _publish(temporary: str, target: str, path: str) -> None:
+def publish(temporary: str, target: str, path: str, folder: int | None = None) -> None:
     """Give a file its name, at which only an empty file may stand; errors name `path`.
 
     A link, other than a rename, fails where something stands. Some file systems have no links:
-    there, nothing is left but to look just before the rename.
+    there, nothing is left but to look just before the rename. Both names may be those in an open
+    folder, of which `folder` is the descriptor.
+
+    Raises:
+        TakenError: something else stands there.
+        OSError: it cannot be done.
     """
-    with _naming(path):
+    with naming(path):
         try:
-            os.link(temporary, target)
+            os.link(temporary, target, src_dir_fd=folder, dst_dir_fd=folder)
         except OSError:
             with contextlib.suppress(FileNotFoundError):
-                standing = os.lstat(target)
+                standing = os.lstat(target, dir_fd=folder)
                 # Where a server's answer got lost, the link was made, and is then refused as there.
-                if os.path.samestat(standing, os.lstat(temporary)):
-                    os.unlink(temporary)
+                if os.path.samestat(standing, os.lstat(temporary, dir_fd=folder)):
+                    os.unlink(temporary, dir_fd=folder)
                     return
                 if not stat.S_ISREG(standing.st_mode) or standing.st_size > 0:
                     raise TakenError(errno.EEXIST, os.strerror(errno.EEXIST), path) from None
-            os.replace(temporary, target)
+            os.replace(temporary, target, src_dir_fd=folder, dst_dir_fd=folder)
         else:
-            os.unlink(temporary)
+            os.unlink(temporary, dir_fd=folder)
 
 
 def _status(path: str) -> os.stat_result | None:
@@ -240,7 +256,7 @@ def _keep_ownership(fd: int, existing: os.stat_result) -> None:
 
 
 @contextlib.contextmanager
-def _naming(path: str) -> Iterator[None]:
+def naming(path: str) -> Iterator[None]:
     """Let an operating-system error name `path`."""
     try:
         yield

@@ -6,12 +6,11 @@ import struct
 
 from ..findings import Findings, Place, Severity
 from ..framing import IR_HEADER_SIZE
-from ..pictures import complaint, kind_of, remark
+from ..pictures import IN_PLACE, complaint, kind_of, remark
 from ..spans import Records
 
 LEAVE_OUT = "leave the record out of the index, or pack the image again"
 REMARK = "bytes after the end of an image, which decoders do not look at"
-IN_PLACE = ("html", "json", "text")
 
 
 def judge(findings: Findings, records: Records, *, with_empty: bool) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from array import array
-from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ..findings import Findings
 from ..segments import Batch
 from ..sources import LocalFile, Source
-from ..spans import Records
+from ..stretches import Stretch, stretches
 from .images import judge
 from .magics import search, search_in_pieces
 
@@ -26,37 +22,6 @@ if TYPE_CHECKING:
 SEARCHED = 16 << 20
 STRETCH = 1 << 22  # bytes that are read at once, if records are shorter
 LARGEST = 1 << 26  # bytes of a record that is read at once; a larger one is not judged
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Records that follow each other in a file, and are read at once.
-
-    Attributes:
-        first: number of the first one.
-        offsets: where each starts, an array of int64.
-        sizes: payload size of each, an array of int64.
-        stop: where the last one ends.
-    """
-
-    first: int
-    offsets: array[int]
-    sizes: array[int]
-    stop: int
-
-
-def stretches(batch: Batch, limit: int) -> Iterator[Stretch]:
-    """Cut a batch into stretches; of records that start at `limit` or behind it, there are none."""
-    offsets, at = batch.offsets, 0
-    count = bisect_left(offsets, limit)
-    while at < count:
-        # A record ends where the next one starts: no batch goes on behind damage.
-        most = offsets[at] + STRETCH
-        fit = len(batch) if batch.stop <= most else bisect_right(offsets, most, at) - 1
-        stop = min(max(fit, at + 1), count)
-        end = offsets[stop] if stop < len(batch) else batch.stop
-        yield Stretch(batch.first + at, offsets[at:stop], batch.sizes[at:stop], end)
-        at = stop
 
 
 class Payloads:
@@ -96,7 +61,7 @@ class Payloads:
 
     def add(self, batch: Batch) -> None:
         """Look into the records of a batch; the batches come in order."""
-        for stretch in stretches(batch, self._limit):
+        for stretch in stretches(batch, STRETCH, self._limit):
             if self._jobs == 1:
                 self._findings.add_all(self._look(stretch))
                 continue
@@ -132,8 +97,7 @@ class Payloads:
             if self._magics:
                 search_in_pieces(found, source, stretch.first, start, STRETCH)
             return found
-        data = source.read(start, length)
-        records = Records(source.path, data, start, stretch.first, stretch.offsets, stretch.sizes)
+        records = stretch.read(source)
         if self._magics:
             search(found, records)
         if self._images:

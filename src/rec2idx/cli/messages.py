@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 
 from ..errors import RecordIOError
@@ -42,3 +43,16 @@ def count(number: int, unit: str, units: str | None = None) -> str:
     ('1 record', '2 records', '2 identities')
     """
     return f"{number} {unit}" if number == 1 else f"{number} {units or unit + 's'}"
+
+
+def how_to_check(record: str, index: str | None, *options: str) -> str:
+    """Return how to check new files, nothing if the record file went into a pipe or device.
+
+    >>> how_to_check("new.rec", None)
+    '; check it with: recordio check new.rec'
+    """
+    files = [record, *([index] if index is not None else [])]
+    kept = [path for path in files if os.path.isfile(path) or not os.path.exists(path)]  # or a URL
+    if record not in kept:
+        return ""
+    return f"; check it with: {shlex.join(['recordio', 'check', *options, *kept])}"

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from .._version import __version__
-from . import check, index, info, salvage
+from . import check, extract, index, info, pack, salvage
 from .arguments import Parser
 from .run import run
 
@@ -22,6 +22,8 @@ COMMANDS = {
     "index": (index, "create the index of each of many files, or one index over all of them"),
     "info": (info, "say what is in files: records, images, labels, ids, sizes"),
     "check": (check, "say what is wrong with files and their index, and who will fail at it"),
+    "extract": (extract, "write the images of a file into a folder, byte for byte"),
+    "pack": (pack, "write pictures, of a list or in a folder, to a new file, as im2rec does"),
     "salvage": (salvage, "write the whole records of a damaged file to a new one"),
 }
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
 from typing import TYPE_CHECKING
 
-from .arguments import add_workers
-from .messages import count, say
+from .arguments import add_workers, file_path
+from .messages import count, how_to_check, say
 from .progress import progress_report
 from .regions import lost, region_teller
 from .run import DONE, SALVAGED, executor
@@ -21,14 +19,14 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.set_defaults(run=run)
-    parser.add_argument("record", metavar="REC", type=_file, help="the RecordIO file")
+    parser.add_argument("record", metavar="REC", type=file_path, help="the RecordIO file")
     parser.add_argument(
-        "target", metavar="OUT.rec", type=_file, help="the new file, where there is none yet"
+        "target", metavar="OUT.rec", type=file_path, help="the new file, where there is none yet"
     )
     parser.add_argument(
         "--index",
         metavar="OUT.idx",
-        type=_file,
+        type=file_path,
         help="write its index, too; one that stands there is replaced",
     )
     add_workers(parser, "parts of the file to walk at once")
@@ -68,21 +66,6 @@ check it with: recordio check new.rec
     return (
         f"{count(done.records, 'record')} kept, {done.rewritten or 'none'} rewritten, "
         f"{done.seconds:.3g} s{lost(done.damaged, done.damaged_bytes) or '; nothing was damaged'}; "
-        f"{count(done.bytes_written, 'byte')} written to {done.path}{replaced}{_advice(done)}"
+        f"{count(done.bytes_written, 'byte')} written to {done.path}{replaced}"
+        f"{how_to_check(done.path, done.index)}"
     )
-
-
-def _advice(done: SalvageSummary) -> str:
-    """Return how to check the new files, nothing if the record file went into a pipe or device."""
-    files = [done.path, *([done.index] if done.index is not None else [])]
-    kept = [path for path in files if os.path.isfile(path) or not os.path.exists(path)]  # or a URL
-    if done.path not in kept:
-        return ""
-    return f"; check it with: {shlex.join(['recordio', 'check', *kept])}"
-
-
-def _file(text: str) -> str:
-    """Return a path given on a command line, where none of the standard streams is meant."""
-    if text == "-":
-        raise argparse.ArgumentTypeError("standard input and output are no files; give a path")
-    return text

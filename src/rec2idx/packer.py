@@ -1,0 +1,168 @@
+"""Pictures, as they are, into records: read ahead, in the order of their list."""
+
+from __future__ import annotations
+
+import errno
+import os
+from array import array
+from collections.abc import Callable, Generator, Iterator
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from . import _heads
+from .errors import FileChangedError, PayloadError
+from .framing import IR_HEADER_SIZE, MAX_LENGTH, parts_of
+from .image_record import LABEL_SIZE, IRHeader, pack
+from .listing import FailedImage
+from .lists import ListLine
+from .pictures import IN_PLACE, kind_of
+from .sinks import Sink
+from .sources import LocalFile
+
+GROUP = 64  # pictures that one thread reads
+SOME = 1 << 20  # bytes of pictures that are handed on, and written, together
+LARGE = 1 << 22  # bytes of a picture that is read at its turn only, so that few are in memory
+HEAD = 4096  # bytes of a picture by which its kind is told
+
+
+class Picture(NamedTuple):
+    """A picture as a record.
+
+    Attributes:
+        number: its number in the list.
+        labels: how many it has in the list.
+        pieces: the bytes of the record.
+        kind: what it is, as `kind_of` says.
+    """
+
+    number: int
+    labels: int
+    pieces: list[bytes]
+    kind: str | None
+
+
+# Of a large picture, the line by which it is read later.
+Read = Picture | FailedImage | ListLine
+
+
+class Packer:
+    """Makes records of pictures, and writes them and their index.
+
+    Args:
+        root: the folder from which names go.
+        pack_label: whether to pack all labels, and not only the first.
+        records: where the records go.
+        lines: where the lines of the index go.
+
+    Attributes:
+        bytes: bytes of the records so far.
+        empty: records with a picture of no bytes.
+        unrecognised: records with a picture that is none of a known kind.
+        labels_left_out: records of whose labels only the first was packed.
+    """
+
+    def __init__(self, root: str, pack_label: bool, records: Sink, lines: Sink) -> None:
+        self.bytes = self.empty = self.unrecognised = self.labels_left_out = 0
+        self._root = root
+        self._pack_label = pack_label
+        self._records = records
+        self._lines = lines
+        self._numbers = array("Q")
+        self._waiting: list[bytes] = []
+        self._waiting_lines: list[bytes] = []
+        self._written = 0
+
+    @property
+    def records(self) -> int:
+        """How many there are so far."""
+        return len(self._numbers)
+
+    def repeated(self) -> tuple[int, int | None]:
+        """Return how many records have the number of one before them, and the least of those."""
+        return _heads.repeats(self._numbers)
+
+    def readers(
+        self, lines: Iterator[ListLine]
+    ) -> Iterator[Callable[[], Generator[list[Read], None, None]]]:
+        """Yield, for some lines at a time, what reads their pictures."""
+        while group := list(islice(lines, GROUP)):
+            yield partial(self._read_group, group)
+
+    def _read_group(self, group: list[ListLine]) -> Generator[list[Read], None, None]:
+        some: list[Read] = []
+        size = 0
+        for line in group:
+            read = self._read(line, LARGE)
+            some.append(read)
+            if isinstance(read, Picture):
+                size += sum(map(len, read.pieces))
+            if size >= SOME:
+                yield some
+                some, size = [], 0
+        if some:
+            yield some
+
+    def _read(self, line: ListLine, most: int = MAX_LENGTH) -> Read:
+        """Return a picture, or its line if it has more than so many bytes."""
+        number, labels, name = line
+        path = os.path.join(self._root, name)
+        try:
+            with LocalFile(path) as file:
+                if file.size > most and file.size <= MAX_LENGTH:
+                    return line
+                several = len(labels) > 1 and self._pack_label
+                _require_short(path, file.size, len(labels) if several else 0)
+                image = file.read(0, file.size)
+                if len(image) < file.size:
+                    raise FileChangedError("the file became shorter while it was read", path=path)
+        except (OSError, PayloadError) as error:
+            return FailedImage(number, name, error)
+        except ValueError as error:  # a NUL, which no path has
+            return FailedImage(number, name, OSError(errno.EINVAL, str(error), path))
+        header = IRHeader(0, array("f", labels) if several else labels[0], number, 0)
+        return Picture(number, len(labels), parts_of(pack(header, image)), kind_of(image[:HEAD]))
+
+    def write(self, pictures: list[Read]) -> Iterator[FailedImage]:
+        """Append the records of some pictures, in order; yield those that failed."""
+        for picture in pictures:
+            read = self._read(picture) if isinstance(picture, ListLine) else picture
+            if isinstance(read, FailedImage):
+                yield read
+            else:
+                assert isinstance(read, Picture)
+                self._append(read)
+
+    def _append(self, picture: Picture) -> None:
+        self._waiting_lines.append(b"%d\t%d\n" % (picture.number, self.bytes))
+        self._waiting += picture.pieces
+        self.bytes += sum(map(len, picture.pieces))
+        self._numbers.append(picture.number)
+        self.empty += picture.kind == "none"
+        self.unrecognised += picture.kind is None or picture.kind in IN_PLACE
+        self.labels_left_out += picture.labels > 1 and not self._pack_label
+        if self.bytes - self._written >= SOME:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand all bytes on to the sinks."""
+        if self.bytes - self._written > LARGE:
+            for piece in self._waiting:
+                self._records.write(piece)
+        else:
+            self._records.write(b"".join(self._waiting))
+        self._lines.write(b"".join(self._waiting_lines))
+        self._written = self.bytes
+        self._waiting.clear()
+        self._waiting_lines.clear()
+
+
+def _require_short(path: str, size: int, labels: int) -> None:
+    most = MAX_LENGTH - IR_HEADER_SIZE - LABEL_SIZE * labels
+    if size > most:
+        raise PayloadError(
+            "the picture is too long for a record",
+            path=path,
+            expected=f"{most} bytes at most",
+            found=str(size),
+        )
