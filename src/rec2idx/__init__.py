@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .image_record import IRHeader
     from .indexed import MXIndexedRecordIO
     from .many import FileResult, ManySummary, create_indexes
+    from .record_listing import ListedRecord, list_records
     from .salvaging import SalvageSummary, salvage
     from .streaming import read_records, write_records
 
@@ -71,6 +72,8 @@ _LATER = {
     "info": "contents",
     "IRHeader": "image_record",
     "RecordDataset": "dataset",
+    "ListedRecord": "record_listing",
+    "list_records": "record_listing",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
     "read_records": "streaming",
@@ -98,6 +101,7 @@ __all__ = [
     "InsightFace",
     "KeepKeys",
     "KeysError",
+    "ListedRecord",
     "MXIndexedRecordIO",
     "MXRecordIO",
     "ManySummary",
@@ -127,6 +131,7 @@ __all__ = [
     "create_indexes",
     "ensure_index",
     "info",
+    "list_records",
     "main",
     "parse_args",
     "read_records",

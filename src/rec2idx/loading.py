@@ -94,14 +94,15 @@ def _files(paths: Sequence[str], index: str | None) -> Iterator[DataFile]:
             if isinstance(source, Stream):
                 what = "a data set needs files that can be read at any place, and this cannot"
                 raise OSError(errno.EINVAL, what, path)
-            own = index if index is not None else _index_beside(path)
+            own = index if index is not None else index_beside(path)
             group = number if index is None else 0
             images = _images_end(source)
             yield DataFile(path, source.location(), source.size, base, own, group, images)
             base += source.size
 
 
-def _index_beside(path: str) -> str | None:
+def index_beside(path: str) -> str | None:
+    """Return the index that stands beside a record file; None if there is none."""
     index = default_index_path(path)
     if index == path:
         return None
@@ -176,7 +177,7 @@ def _entries(group: list[DataFile], wanted: Wanted, first: int) -> _Entries:
         offsets, marks = _walk(group, wanted)
         keys = range(first, first + len(offsets))
         return _Entries(offsets, keys, len(offsets)).marked(marks)
-    listed = _read(index)
+    listed = read_entries(index)
     _require_inside(listed, group)
     found = _Entries(listed.offsets, listed.keys, len(listed.offsets))
     if not wanted:
@@ -261,8 +262,13 @@ def _marks(index: IndexFile, group: list[DataFile], wanted: Wanted) -> bytes | b
     return found
 
 
-def _read(path: str) -> IndexFile:
-    """Read an index, of which each line must have a key and an offset."""
+def read_entries(path: str) -> IndexFile:
+    """Read an index, of which each line must have a key and an offset.
+
+    Raises:
+        BadIndexError: one has none, or there are no lines.
+        OSError: it cannot be read.
+    """
     with opened(path) as source:
         if not isinstance(source, Stream) and source.read(0, 4) == MAGIC_BYTES:
             raise BadIndexError("not an index, but a RecordIO file", path=path)

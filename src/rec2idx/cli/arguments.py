@@ -93,3 +93,10 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
     return int(text)
+
+
+def file_path(text: str) -> str:
+    """Return a path given on a command line, where none of the standard streams is meant."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("standard input and output are no files; give a path")
+    return text

@@ -7,7 +7,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from .arguments import add_workers
+from .arguments import add_workers, file_path
 from .messages import count, say
 from .progress import progress_report
 from .regions import lost, region_teller
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.set_defaults(run=run)
-    parser.add_argument("record", metavar="REC", type=_file, help="the RecordIO file")
+    parser.add_argument("record", metavar="REC", type=file_path, help="the RecordIO file")
     parser.add_argument(
-        "target", metavar="OUT.rec", type=_file, help="the new file, where there is none yet"
+        "target", metavar="OUT.rec", type=file_path, help="the new file, where there is none yet"
     )
     parser.add_argument(
         "--index",
         metavar="OUT.idx",
-        type=_file,
+        type=file_path,
         help="write its index, too; one that stands there is replaced",
     )
     add_workers(parser, "parts of the file to walk at once")
@@ -79,10 +79,3 @@ def _advice(done: SalvageSummary) -> str:
     if done.path not in kept:
         return ""
     return f"; check it with: {shlex.join(['recordio', 'check', *kept])}"
-
-
-def _file(text: str) -> str:
-    """Return a path given on a command line, where none of the standard streams is meant."""
-    if text == "-":
-        raise argparse.ArgumentTypeError("standard input and output are no files; give a path")
-    return text
