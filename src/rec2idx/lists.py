@@ -54,7 +54,7 @@ class Names:
         for line in read_list(path):
             if 0 <= line.number < TOP:  # no other can be an id
                 self._numbers.append(line.number)
-                self._text += os.fsencode(line.name)
+                self._text += line.name.encode("utf-8", "surrogateescape")
                 self._stops.append(len(self._text))
         self._places = array("Q", range(len(self._numbers)))
         if not rises(self._numbers):
@@ -70,7 +70,8 @@ class Names:
 
     def _name(self, at: int) -> str:
         place = self._places[at]
-        return os.fsdecode(bytes(self._text[self._stops[place] : self._stops[place + 1]]))
+        name = self._text[self._stops[place] : self._stops[place + 1]]
+        return name.decode("utf-8", "surrogateescape")
 
     def _require_distinct(self, path: str) -> None:
         count, least = repeats(self._numbers)
