@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .listing import FailedImage
     from .many import FileResult, ManySummary, create_indexes
     from .packing import PackSummary, pack_images
+    from .record_listing import ListedRecord, list_records
     from .salvaging import SalvageSummary, salvage
     from .streaming import read_records, write_records
 
@@ -79,6 +80,8 @@ _LATER = {
     "RecordDataset": "dataset",
     "PackSummary": "packing",
     "pack_images": "packing",
+    "ListedRecord": "record_listing",
+    "list_records": "record_listing",
     "SalvageSummary": "salvaging",
     "salvage": "salvaging",
     "read_records": "streaming",
@@ -108,6 +111,7 @@ __all__ = [
     "InsightFace",
     "KeepKeys",
     "KeysError",
+    "ListedRecord",
     "MXIndexedRecordIO",
     "MXRecordIO",
     "ManySummary",
@@ -139,6 +143,7 @@ __all__ = [
     "ensure_index",
     "extract",
     "info",
+    "list_records",
     "main",
     "pack_images",
     "parse_args",

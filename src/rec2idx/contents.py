@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from . import _heads, _tally
+from .damage import empty
 from .dialects import IMAGE_RECORDS, payload_of
-from .errors import EmptyFileError
 from .framing import IR_HEADER_SIZE
 from .pictures import dimensions, kind_of
 from .progress import Progress, Report
@@ -203,11 +203,7 @@ def info(
                     seconds = time.perf_counter() - began
                     progress(Progress(count.records, batch.stop, total, seconds))
         if count.records == 0:
-            raise EmptyFileError(
-                "the file is empty",
-                path=source.path,
-                advice="check whether it was written or copied to the end",
-            )
+            raise empty(source.path)
         return count.result(source, lambda: time.perf_counter() - began)
 
 

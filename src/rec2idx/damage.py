@@ -11,6 +11,7 @@ from . import _walk
 from ._walk import Walk
 from .errors import (
     DamagedRecordError,
+    EmptyFileError,
     FileChangedError,
     NotRecordIOError,
     RecordIOError,
@@ -110,6 +111,34 @@ def region_of(error: RecordIOError, start: int, stop: int, record: int) -> Damag
         reason=getattr(error, "reason", "") or "wrong-magic",
         what=what,
     )
+
+
+def empty(path: str) -> EmptyFileError:
+    """Return the error for a file without a byte."""
+    return EmptyFileError(
+        "the file is empty",
+        path=path,
+        advice="check whether it was written or copied to the end",
+    )
+
+
+def of_key(
+    error: DamagedRecordError | NotRecordIOError, key: int | str, offset: int
+) -> DamagedRecordError:
+    """Return the error of a walk as that of a record which an index names."""
+    found = type(error) if isinstance(error, DamagedRecordError) else DamagedRecordError
+    placed = found(
+        error.what if isinstance(error, DamagedRecordError) else "wrong magic",
+        path=error.path,
+        key=key,
+        offset=error.offset,
+        expected=error.expected,
+        found=error.found,
+        advice="recordio check says whether the file or its index is wrong",
+    )
+    placed.reason = getattr(error, "reason", "wrong-magic")
+    placed.record_offset = offset
+    return placed
 
 
 def wrong_length(error: RecordIOError, offset: int, end: int) -> DamagedRecordError:

@@ -68,6 +68,30 @@ def _is_protobuf(size: int, head: bytes) -> bool:
     return False
 
 
+class Trend:
+    """Whether a file holds image records, as its records up to now say, one after the other.
+
+    So the answer for a record depends on no other than those before it. The first `LOOK` of them
+    count, and of those, most.
+
+    >>> trend = Trend()
+    >>> record = struct.pack("<IfQQ", 0, 3.0, 7, 0) + b"image"
+    >>> trend.is_of_images(29, record), trend.is_of_images(4, b"text")
+    (True, True)
+    """
+
+    def __init__(self) -> None:
+        self._seen = self._images = self._others = 0
+
+    def is_of_images(self, size: int, head: bytes) -> bool:
+        """Return it, with regard to a record of `size` bytes, too, which begins with `head`."""
+        if self._seen < LOOK and size >= 4:  # short records are of no kind
+            self._seen += 1
+            self._images += _is_image_record(size, head)
+            self._others += _is_image_record_64(size, head)
+        return self._images >= self._others and 2 * self._images >= self._seen
+
+
 _DIALECTS: tuple[tuple[str, Callable[[int, bytes], bool]], ...] = (
     (IMAGE_RECORDS_64, _is_image_record_64),
     (IMAGE_RECORDS, _is_image_record),

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from ._walk import WALKING
 from .concurrency import in_parallel
-from .damage import error_of
+from .damage import error_of, of_key
 from .errors import DamagedRecordError, FileChangedError, NotRecordIOError
 from .framing import HEADER_SIZE, MAGIC, MAX_LENGTH, padded, payload_of
 from .image_record import IRHeader
@@ -24,7 +24,6 @@ Pair = tuple[IRHeader | None, Bytes]
 
 CHUNK = 1024  # records that are read ahead at once, at most
 REQUESTS = 8  # reads from a network under way at once
-ADVICE = "recordio check says whether the file or its index is wrong"
 
 _PART = struct.Struct("<II")
 
@@ -249,27 +248,9 @@ class Fetcher:
         else:
             error = error_of(walker.walk, source, entry)
             if isinstance(error, (DamagedRecordError, NotRecordIOError)):
-                raise self._placed(error, entry, offset) from None
+                raise of_key(error, self._table.keys[entry], offset) from None
             raise error
         raise FileChangedError("the file was written to while it was read", path=source.path)
-
-    def _placed(
-        self, error: DamagedRecordError | NotRecordIOError, entry: int, offset: int
-    ) -> DamagedRecordError:
-        """Return the error of a walk as that of a record that was read by itself."""
-        found = type(error) if isinstance(error, DamagedRecordError) else DamagedRecordError
-        placed = found(
-            error.what if isinstance(error, DamagedRecordError) else "wrong magic",
-            path=error.path,
-            key=self._table.keys[entry],
-            offset=error.offset,
-            expected=error.expected,
-            found=error.found,
-            advice=ADVICE,
-        )
-        placed.reason = getattr(error, "reason", "wrong-magic")
-        placed.record_offset = offset
-        return placed
 
 
 def _length(manner: Manner, span: int) -> int:

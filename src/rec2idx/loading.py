@@ -94,14 +94,15 @@ def _files(paths: Sequence[str], index: str | None) -> Iterator[DataFile]:
             if isinstance(source, Stream):
                 what = "a data set needs files that can be read at any place, and this cannot"
                 raise OSError(errno.EINVAL, what, path)
-            own = index if index is not None else _index_beside(path)
+            own = index if index is not None else index_beside(path)
             group = number if index is None else 0
             images = _images_end(source)
             yield DataFile(path, source.location(), source.size, base, own, group, images)
             base += source.size
 
 
-def _index_beside(path: str) -> str | None:
+def index_beside(path: str) -> str | None:
+    """Return the index that stands beside a record file; None if there is none."""
     index = default_index_path(path)
     if index == path:
         return None

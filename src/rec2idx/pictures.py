@@ -45,6 +45,7 @@ _SIZES: dict[str, _Size] = {
     "jpeg2000": picture_sizes.jpeg2000_size,
     **dict.fromkeys(("ppm", "pgm", "pbm"), picture_sizes.pnm_size),
 }
+SIZED = frozenset(_SIZES)  # kinds whose header is read
 _ENDS: dict[str, Callable[[bytes], int | str]] = {
     "jpeg": picture_ends.jpeg_end,
     "png": picture_ends.png_end,

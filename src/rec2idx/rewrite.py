@@ -30,7 +30,7 @@ from .framing import (
 )
 from .segments import Batch
 from .sinks import Sink
-from .sources import LocalFile, Source
+from .sources import LocalFile, Readable, Source
 
 LOCAL_BLOCK = 1 << 19  # bytes; stays in a processor's cache from reading to writing
 REMOTE_BLOCK = 1 << 23  # bytes; takes longer to transfer than a request to be answered
@@ -254,7 +254,7 @@ class LongRecord:
         return self._window[here : here + stop - at]
 
 
-def changed(source: Source) -> FileChangedError:
+def changed(source: Readable) -> FileChangedError:
     """Return the error for bytes that are not those that were walked through before."""
     return FileChangedError(
         "the file was written to while it was read",

@@ -74,12 +74,13 @@ def require_replaceable(path: str) -> None:
         )
 
 
-def require_free(source: Source, path: str) -> None:
-    """Refuse a path for a new record file where anything stands, but for an empty file or a pipe.
+def require_free(source: Source | Stream, path: str, what: str = "record file") -> None:
+    """Refuse a path for a new file where anything stands, but for an empty file or a pipe.
 
     Args:
         source: the record file that it is made from.
         path: where it is to go.
+        what: what it is to be.
 
     Raises:
         UnsafeTargetError: it is the record file, under whatever name or link, or another one.
@@ -90,7 +91,7 @@ def require_free(source: Source, path: str) -> None:
     else:
         _require_no_link(source, path, "new file")
     if has_content(path):
-        raise taken(path)
+        raise taken(path, what)
 
 
 def has_content(path: str) -> bool:
@@ -102,10 +103,10 @@ def has_content(path: str) -> bool:
     return os.path.isfile(path) and os.path.getsize(path) > 0
 
 
-def taken(path: str) -> UnsafeTargetError:
-    """Return the error that says that a new record file has no room at a path."""
+def taken(path: str, what: str = "record file") -> UnsafeTargetError:
+    """Return the error that says that a new file has no room at a path."""
     return UnsafeTargetError(
-        "a file stands there already, and a new record file replaces none",
+        f"a file stands there already, and a new {what} replaces none",
         path=path,
         advice="give it another name, or remove that file first",
     )
@@ -142,7 +143,7 @@ def _real(path: str) -> str:
     return path if is_url(path) else os.path.realpath(path)
 
 
-def _require_no_link(source: Source, path: str, what: str) -> None:
+def _require_no_link(source: Source | Stream, path: str, what: str) -> None:
     """Refuse a local path that leads to the source."""
     if os.path.isfile(path):
         _require_other(source, os.stat(path), path, what)

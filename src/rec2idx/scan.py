@@ -139,7 +139,7 @@ def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
     return elapsed * (chain.source.size - chain.position) / chain.position
 
 
-def _is_damage(error: Exception) -> TypeGuard[DamagedRecordError | NotRecordIOError]:
+def is_damage(error: Exception) -> TypeGuard[DamagedRecordError | NotRecordIOError]:
     """Return whether there may be records behind it, and not another kind of file around them."""
     if isinstance(error, NotRecordIOError):
         return error.looks_like in (None, ZEROS)
@@ -212,7 +212,7 @@ class _Chain:
     def _pass_over(self, walk: _walk.Walk) -> Iterator[Batch]:
         """Go on behind the damage at which a walk has stopped, or raise what says so."""
         error = error_of(walk, self.source, self.count)
-        if self._salvage is None or not _is_damage(error):
+        if self._salvage is None or not is_damage(error):
             raise error
         if isinstance(error, DamagedRecordError) and error.reason == "cut-padding":
             yield from self._take(without_padding(self.source, self.position, self.heads))

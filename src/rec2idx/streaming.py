@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from . import _walk
 from ._walk import Walk
@@ -16,8 +16,13 @@ from .sinks import Sink
 from .sources import LocalFile, Source, Stream, StrPath, opened
 from .streams import MORE_MAY_FOLLOW
 
+T = TypeVar("T")
 
-def read_records(record: StrPath | BinaryIO) -> Iterator[bytes]:
+# Called with some bytes, where in them a record starts and stops, and its payload size.
+Take = Callable[[bytearray, int, int, int], T]
+
+
+def read_records(record: StrPath | BinaryIO | Source | Stream) -> Iterator[bytes]:
     """Yield the payloads of a file, one record after the other.
 
     Nothing is sought, so a pipe or the body of an HTTP response will do. No more is kept in memory
@@ -42,10 +47,7 @@ def read_records(record: StrPath | BinaryIO) -> Iterator[bytes]:
     [b'one', b'two']
     """
     with opened(record) as source:
-        if isinstance(source, Stream):
-            yield from _payloads(source, iter(source.next, b""))
-        else:
-            yield from _payloads(source, _blocks(source))
+        yield from each_record(source, _payload)
 
 
 def write_records(file: BinaryIO, payloads: Iterable[bytes]) -> int:
@@ -92,7 +94,9 @@ def _blocks(source: Source) -> Iterator[bytes]:
         yield block
 
 
-def _payloads(source: Source | Stream, blocks: Iterator[bytes]) -> Iterator[bytes]:
+def each_record(source: Source | Stream, take: Take[T]) -> Iterator[T]:
+    """Yield what `take` returns for each record; raises what `read_records` does."""
+    blocks = iter(source.next, b"") if isinstance(source, Stream) else _blocks(source)
     walk = Walk(0, 0)
     kept = bytearray()  # from the first record on that was not yielded
     start = count = 0
@@ -101,7 +105,7 @@ def _payloads(source: Source | Stream, blocks: Iterator[bytes]) -> Iterator[byte
         walk.grow(start + len(kept))
         end = start
         for offset, stop, size in _found(walk, kept, start):
-            yield _payload(kept, offset - start, stop - start, size)
+            yield take(kept, offset - start, stop - start, size)
             count += 1
             end = stop
         del kept[: end - start]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import errno
 import sys
-from io import FileIO
 
 from ..index import create_index
-from ..sinks import Sink
 from .arguments import parse_args
 from .messages import count, say
 from .progress import progress_report
 from .regions import lost, region_teller
 from .run import DONE, SALVAGED, executor, run
 from .selection import left_out, say_other_ids, unused_keys
-from .standard import stdin
+from .standard import stdin, stdout
 
 
 def main() -> int:
@@ -26,7 +23,7 @@ def main() -> int:
 def _index(args: argparse.Namespace) -> int:
     kind = "none" if args.quiet else args.progress
     record = stdin() if args.record == "-" else args.record
-    index = _stdout() if args.index == "-" else args.index
+    index = stdout() if args.index == "-" else args.index
     lines = sys.stderr if args.index == "-" else sys.stdout
     name = "<stdin>" if args.record == "-" else args.record
     with executor(args) as workers, progress_report(kind, name, lines) as report:
@@ -49,9 +46,3 @@ def _index(args: argparse.Namespace) -> int:
         )
         say_other_ids([name], args, "rec2idx")
     return SALVAGED if done.damaged else DONE
-
-
-def _stdout() -> Sink:
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, "it is closed", "<stdout>")
-    return Sink(FileIO(sys.stdout.fileno(), "w", closefd=False), "<stdout>")

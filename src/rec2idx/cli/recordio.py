@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from .._version import __version__
-from . import check, extract, index, info, pack, salvage
+from . import cat, check, extract, index, info, ls, pack, salvage
 from .arguments import Parser
 from .run import run
 
@@ -14,6 +14,7 @@ EXAMPLES = """\
 examples:
   recordio index -r data --out-dir indexes          an index for each .rec below data/
   recordio index --combine all.idx a.rec b.rec      one index over both, and how to read them
+  recordio ls data/train.rec                        its records, a line each
   recordio check data/train.rec data/train.idx      what is wrong with them
 """
 
@@ -21,6 +22,8 @@ examples:
 COMMANDS = {
     "index": (index, "create the index of each of many files, or one index over all of them"),
     "info": (info, "say what is in files: records, images, labels, ids, sizes"),
+    "ls": (ls, "list the records of a file: keys, offsets, sizes, ids, labels, images"),
+    "cat": (cat, "write the payload of one record, or its image"),
     "check": (check, "say what is wrong with files and their index, and who will fail at it"),
     "extract": (extract, "write the images of a file into a folder, byte for byte"),
     "pack": (pack, "write pictures, of a list or in a folder, to a new file, as im2rec does"),

@@ -7,6 +7,7 @@ import errno
 import sys
 from io import FileIO
 
+from ..sinks import Sink
 from ..sources import Stream
 from .progress import StdoutError, StdoutGoneError
 
@@ -36,3 +37,10 @@ def stdin() -> Stream:
     if sys.stdin is None:
         raise OSError(errno.EBADF, "it is closed", "<stdin>")
     return Stream(FileIO(sys.stdin.fileno(), closefd=False), "<stdin>")
+
+
+def stdout() -> Sink:
+    """Return standard output, for bytes."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed", "<stdout>")
+    return Sink(FileIO(sys.stdout.fileno(), "w", closefd=False), "<stdout>")
