@@ -3,7 +3,17 @@
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-COMPILED = ("_walk", "_format", "_heads", "_tally", "_magic", "_lines", "_pairs", "_spans")
+COMPILED = (
+    "_walk",
+    "_format",
+    "_heads",
+    "_tally",
+    "_magic",
+    "_lines",
+    "_records",
+    "_pairs",
+    "_spans",
+)
 
 setup(
     ext_modules=cythonize(

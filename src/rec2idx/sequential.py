@@ -7,10 +7,11 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
+from ._records import SMALL
 from .appending import RecordAppender
 from .errors import WrongFlagError
 from .framing import HEADER_SIZE
-from .record_file import SMALL, RecordFile
+from .record_file import RecordFile
 
 # Nothing is ready. One list for all, to which nothing is ever added.
 _NOTHING: list[bytes] = []
