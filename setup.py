@@ -10,9 +10,10 @@ COMPILED = (
     "_tally",
     "_magic",
     "_lines",
-    "_records",
     "_pairs",
     "_spans",
+    "_layout",
+    "_records",
 )
 
 setup(

@@ -6,6 +6,7 @@ it finds out what they are. Bytes are asked for as many as `SMALL` says at once,
 that was found to lie in the file, its own; what a caller guesses decides nothing else.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.long cimport PyLong_CheckExact
 from cpython.number cimport PyIndex_Check, PyNumber_Index
@@ -102,6 +103,7 @@ def read_record(int fd, offset, guess, int64_t size):
     return read_at(fd, number_of(offset, -1), number_of(guess, 0), size)
 
 
+@cython.final
 cdef class Running:
     """Where records are whose keys run on: each is the one before it plus 1.
 
@@ -114,7 +116,7 @@ cdef class Running:
     cdef uint64_t _first
     cdef const unsigned long long[::1] _offsets  # as long as it looks at them, they stay
 
-    def __init__(self, uint64_t first, const unsigned long long[::1] offsets not None):
+    def __cinit__(self, uint64_t first, const unsigned long long[::1] offsets not None):
         if offsets.shape[0] == 0:
             raise ValueError("offsets is empty, expected the size of the file at its end")
         self._first = first

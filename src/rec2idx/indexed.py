@@ -174,7 +174,9 @@ class MXIndexedRecordIO(MXRecordIO):
             KeysError: the key could not be read from the index: it has a tab, for instance.
             Exception: whatever else `key_type` and `write` raise.
         """
-        appender = self._require_writer()
+        appender = self._appender
+        if appender is None or not self.is_open:
+            appender = self._require_writer()
         key = self.key_type(idx)
         text = str(key)
         if not text.isdigit():

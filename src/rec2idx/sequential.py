@@ -189,7 +189,10 @@ class MXRecordIO:
             OSError: writing failed; the record is not written.
             ValueError: the writer is closed.
         """
-        self._require_writer().append(buf)
+        appender = self._appender
+        if appender is None or not self.is_open:
+            appender = self._require_writer()
+        appender.append(buf)
 
     def _require_open(self) -> None:
         if not self.is_open:
