@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from array import array
 from bisect import bisect_left, bisect_right
@@ -129,14 +128,13 @@ def read_running(index: LocalFile) -> tuple[range, array[int]] | None:
         OSError: it cannot be read, or changed meanwhile.
     """
     offsets = array("Q")
-    piece = bytearray(PIECE)
     at = first = 0
     while at < index.size:
-        read = memoryview(piece)[: os.preadv(index.fd, [piece], at)]
+        piece = index.read(at, PIECE)
         if at == 0:
-            key = _KEY.match(read)
+            key = _KEY.match(piece)
             first = int(key[0]) if key else 0
-        taken, count = parse_running(read, first + len(offsets), offsets)
+        taken, count = parse_running(piece, first + len(offsets), offsets)
         if count == 0:
             return None
         at += taken  # a line that is cut is read again
