@@ -33,7 +33,7 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-KERNEL := $(addprefix rec2idx.,_walk _format _heads _tally _magic _lines _pairs _spans)
+KERNEL := $(addprefix rec2idx.,_walk _format _heads _tally _magic _lines _pairs _spans _layout _records)
 types: .venv/installed
 	$(BIN)/mypy
 	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow $(KERNEL)
@@ -46,7 +46,9 @@ sanitize: .envs/sanitize/installed
 	.envs/sanitize/bin/python -m pytest tests/test_walk.py tests/test_damage.py tests/test_recordio.py \
 		tests/test_scan.py tests/test_streams.py tests/test_select.py tests/test_info.py \
 		tests/test_salvage.py tests/test_lines.py tests/test_lines_kernel.py tests/test_spans.py \
-		tests/test_check_pair.py tests/test_check_lines.py tests/test_check_readers.py
+		tests/test_check_pair.py tests/test_check_lines.py tests/test_check_readers.py \
+		tests/test_framing.py tests/test_records_kernel.py tests/test_indexed.py \
+		tests/test_record_writing.py tests/test_dataset.py
 
 .envs/sanitize/installed: .venv/installed
 	test -x .envs/sanitize/bin/python || $(BIN)/python -m venv .envs/sanitize

@@ -3,7 +3,18 @@
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
-COMPILED = ("_walk", "_format", "_heads", "_tally", "_magic", "_lines", "_pairs", "_spans")
+COMPILED = (
+    "_walk",
+    "_format",
+    "_heads",
+    "_tally",
+    "_magic",
+    "_lines",
+    "_pairs",
+    "_spans",
+    "_layout",
+    "_records",
+)
 
 setup(
     ext_modules=cythonize(

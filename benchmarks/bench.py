@@ -30,6 +30,7 @@ from .contenders import (
 from .copies import copies
 from .data import SHAPES, TEN, Shape
 from .machine import machine, versions
+from .records import RecordsDifferError, records
 from .report import text_of
 
 RESULTS = Path(__file__).parent / "results"
@@ -173,6 +174,7 @@ def measure(scale: float, rounds: int, with_cold: bool) -> Figures:
                 "looks": looks(record, folder, rounds),
             }
         figures["index"] = indexes(SHAPES[0].path(scale), folder)
+        figures["records"] = records(scale, folder, rounds)
         figures["start-up"] = start_up(folder)
         print("files behind servers ...", file=sys.stderr, flush=True)
         figures.update(storage(scale))
@@ -195,7 +197,7 @@ def main() -> int:
         parser.error("--cold empties the page cache, which only root may do, on Linux")
     try:
         figures = measure(args.scale, args.rounds, args.cold)
-    except (IndexesDifferError, subprocess.CalledProcessError) as error:
+    except (IndexesDifferError, RecordsDifferError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     text = text_of(figures)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from reference import MAGIC, part, read, record
 from samples import SIX, SIX_INDEX, payload_lists, whole_file
 
+from rec2idx._records import SMALL
 from rec2idx.errors import BadIndexError, DamagedRecordError, NotRecordIOError, TruncatedError
-from rec2idx.record_file import SMALL
 from rec2idx.recordio import MXIndexedRecordIO
 
 SIX_PAYLOADS = [payload for _, payload in read(SIX)[0]]

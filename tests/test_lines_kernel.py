@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from index_reference import strict
 from index_texts import BORDERS, TOP, numbers, texts
 
+from rec2idx import key_table
 from rec2idx._lines import (
     NONE,
     ONE,
@@ -19,10 +20,13 @@ from rec2idx._lines import (
     match,
     order_of,
     parse_lines,
+    parse_running,
     sort_distinct,
     sort_entries,
 )
+from rec2idx.key_table import read_running
 from rec2idx.lines import read_index
+from rec2idx.sources import LocalFile
 
 
 @given(texts, st.sampled_from([b"\t", b" "]), st.sampled_from([b"\n", b"\r\n"]), st.data())
@@ -47,6 +51,59 @@ def test_the_kernel_stops_at_the_first_other_line(text, separator, end, data):
         len(expected),
     )
     assert list(zip(keys, offsets, strict=True)) == [(5, 6), *expected]
+
+
+runs = st.tuples(
+    st.sampled_from([0, 7, 98, 10**19 - 2, TOP - 3]), st.lists(numbers, max_size=9)
+).map(lambda run: b"".join(b"%d\t%d\n" % (run[0] + n, at) for n, at in enumerate(run[1])))
+
+
+@given(runs, texts, st.integers(-1, 1))
+def test_keys_that_run_on(text, more, other):
+    """The kernel takes lines as long as they are strict, and their keys run on."""
+    text += more
+    first = strict(text[: text.find(b"\n") + 1])
+    key = first[0] + other if first and 0 <= first[0] + other < TOP else 5
+    expected, at = [], 0
+    while at < len(text):
+        line = text[at : text.find(b"\n", at) + 1 or len(text)]
+        entry = strict(line)
+        if entry is None or entry[0] != key + len(expected) or len(line.split(b"\t")[1]) > 21:
+            break
+        expected.append(entry[1])
+        at += len(line)
+    offsets = array("Q", [6])
+    assert parse_running(text, key, offsets) == (at, len(expected))
+    assert list(offsets) == [6, *expected]
+
+
+def test_no_key_follows_the_largest():
+    offsets = array("Q")
+    assert parse_running(b"%d\t4\n0\t8\n" % (TOP - 1), TOP - 1, offsets) == (23, 1)
+    with pytest.raises(TypeError, match="expected 'Q'"):
+        parse_running(b"", 0, array("q"))
+
+
+@pytest.mark.parametrize("piece", [42, 43, 50, 1000])
+@given(runs, texts)
+def test_an_index_whose_keys_run_on(tmp_path_factory, piece, text, more):
+    """It is read in pieces of any size, as it is otherwise; any other one is not."""
+    path = tmp_path_factory.getbasetemp() / "a.idx"
+    for data in (text, text + more):
+        path.write_bytes(data)
+        with pytest.MonkeyPatch.context() as patch, LocalFile(path) as source:
+            patch.setattr(key_table, "PIECE", piece)
+            found = read_running(source)
+        lines = data.splitlines(keepends=True) if b"\r" not in data else [data]
+        entries = [strict(line) for line in lines if len(line) <= 42]
+        first = entries[0][0] if entries and entries[0] else 0
+        keys = range(first, first + len(lines))
+        if [entry and entry[0] for entry in entries] == list(keys) and first < 10**19:
+            assert found == (keys, array("Q", [entry[1] for entry in entries]))
+            index = read_index(path)
+            assert (list(keys), found[1]) == (list(index.keys), index.offsets)
+        else:
+            assert found is None
 
 
 @pytest.mark.parametrize("key", BORDERS)

@@ -246,7 +246,7 @@ def test_a_close_that_fails(folder, full_disk):
     """No line of the index names a record that is not in the file."""
     writer = MXIndexedRecordIO("a.idx", "a.rec", "w")
     writer.write_idx(0, bytes(100_000))
-    writer._appender._records._waiting.append(bytes(500_000))
+    writer._appender._records.pile.add(bytes(500_000))
     with pytest.raises(OSError, match=r"a\.rec"):
         writer.close()
     assert (Path("a.rec").read_bytes(), Path("a.idx").read_bytes()) == (b"", b"")

@@ -148,6 +148,42 @@ def parse_lines(const uint8_t[::1] data not None, Py_ssize_t start, array.array 
     return at - first, total
 
 
+def parse_running(const uint8_t[::1] data not None, uint64_t key, array.array offsets not None):
+    """Append the offset of each line in `data`, as long as keys run on from `key`.
+
+    Lines are as `parse_lines` takes them, with tabs and newlines; each key is the one before it
+    plus 1. Returns the position of the first line that is another, and how many came before it.
+    """
+    if offsets.typecode != "Q":
+        raise TypeError(f"offsets is an array of {offsets.typecode!r}, expected 'Q'")
+    cdef uint64_t some[WAITING]
+    cdef uint64_t found
+    cdef Py_ssize_t total = 0, count = WAITING
+    cdef const uint8_t* first
+    cdef const uint8_t* at
+    cdef const uint8_t* end
+    cdef const uint8_t* after
+    if data.shape[0] == 0:
+        return 0, 0
+    first = at = &data[0]
+    end = first + data.shape[0]
+    while count == WAITING:
+        with nogil:
+            count = 0
+            while count < WAITING and at < end:
+                after = take_line(at, end, TAB, False, &found, some + count)
+                if after == NULL or found != key:
+                    break
+                at = after
+                count += 1
+                key += 1
+                if key == 0:  # no number follows the largest one
+                    end = at
+        array.extend_buffer(offsets, <char*>some, count)
+        total += count
+    return at - first, total
+
+
 cdef int compare(const void* one, const void* other) noexcept nogil:
     cdef uint64_t a = (<const uint64_t*>one)[0]
     cdef uint64_t b = (<const uint64_t*>other)[0]

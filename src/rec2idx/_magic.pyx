@@ -1,15 +1,14 @@
 # cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
-"""The search for the magic: for a record's start at any byte, and for words of a payload."""
+"""The search for the magic where a record may start, at any byte."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memchr, memcpy
+from libc.string cimport memchr
 
 cdef enum:
     HEADER = 8
     MAGIC = 0xCED7230A
     RARE = 0xD7  # the byte of the magic that is looked for: in text, none is rarer
     PLACE = 2    # where in the magic it stands
-    SOME = 64    # words that are compared without a look at each
 
 
 cdef inline uint32_t load32(const uint8_t* at) noexcept nogil:
@@ -41,42 +40,4 @@ def find_opening(const uint8_t[::1] data not None, Py_ssize_t start):
                 found = at - first
                 break
             at += 1
-    return found
-
-
-cdef inline bint equals(const uint8_t* at, uint32_t word) noexcept nogil:
-    """Say whether four bytes are those of a word of this machine."""
-    cdef uint32_t there
-    memcpy(&there, at, 4)
-    return there == word
-
-
-def find_word(const uint8_t[::1] data not None, Py_ssize_t start):
-    """Return where in `data` the first magic at a multiple of 4 stands, from `start` on, or -1.
-
-    `start` is such a multiple.
-    """
-    if start < 0 or start % 4 != 0:
-        raise ValueError(f"start is {start}, expected a multiple of 4, 0 or more")
-    cdef uint8_t[4] bytes_of_magic = [0x0A, 0x23, 0xD7, 0xCE]
-    cdef Py_ssize_t at = start, size = data.shape[0], found = -1, i
-    cdef uint32_t magic
-    cdef bint any_of_them = False
-    cdef const uint8_t* first
-    if size - start < 4:
-        return -1
-    memcpy(&magic, bytes_of_magic, 4)
-    first = &data[0]
-    with nogil:
-        while size - at >= 4 * SOME:  # a loop that compilers turn into few instructions
-            for i in range(SOME):
-                any_of_them |= equals(first + at + 4 * i, magic)
-            if any_of_them:
-                break
-            at += 4 * SOME
-        while size - at >= 4:
-            if equals(first + at, magic):
-                found = at
-                break
-            at += 4
     return found

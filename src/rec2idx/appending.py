@@ -7,8 +7,9 @@ import os
 from io import FileIO
 from threading import Lock
 
+from ._layout import Pile
 from .errors import OtherProcessError, PayloadError, UnsafeTargetError
-from .framing import MAX_LENGTH, parts_of
+from .framing import MAX_LENGTH
 from .sinks import Sink
 
 SOME = 1 << 17  # bytes that are kept before they are written; they stay in a processor's cache
@@ -24,7 +25,7 @@ class Appender:
         path: a path as `open` takes it.
 
     Attributes:
-        position: bytes in the file and in the pieces that wait.
+        pile: the pieces that wait, to which more are added.
 
     Raises:
         OSError: it cannot be opened.
@@ -33,25 +34,13 @@ class Appender:
     def __init__(self, path: str) -> None:
         self._file = FileIO(path, "w")
         self._sink = Sink(self._file, path)
-        self._waiting: list[bytes] = []
-        self._written = 0
-        self.position = 0
+        self.pile = Pile()
         self._process = os.getpid()
 
     @property
     def is_full(self) -> bool:
         """Whether so much waits that it should be written."""
-        return self.position - self._written >= SOME
-
-    def add(self, piece: bytes) -> None:
-        """Have a piece wait."""
-        self._waiting.append(piece)
-        self.position += len(piece)
-
-    def take_back(self, position: int) -> None:
-        """Forget the pieces from a position on; they wait."""
-        while self.position > position:
-            self.position -= len(self._waiting.pop())
+        return self.pile.end - self.pile.start >= SOME
 
     def require_own_process(self) -> None:
         """Refuse to go on where another process opened the file.
@@ -70,14 +59,19 @@ class Appender:
         """Write what waits."""
         self.require_own_process()
         try:
-            self._sink.write(b"".join(self._waiting))
+            self._return()  # Ctrl-C may have come when it was written, and still waited
+            self._sink.write(self.pile.content())
         except BaseException:  # Ctrl-C too
-            with contextlib.suppress(OSError):  # a pipe or a device takes nothing back
-                os.ftruncate(self._file.fileno(), self._written)
-                self._file.seek(self._written)
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file.fileno(), self.pile.start)
+            self._return()
             raise
-        self._written = self.position
-        self._waiting.clear()
+        self.pile.clear()
+
+    def _return(self) -> None:
+        """Stand where what waits should go."""
+        with contextlib.suppress(OSError):  # a pipe or a device takes nothing back
+            self._file.seek(self.pile.start)
 
     def close(self, write: bool = True) -> None:
         """Write what waits, and close the file, also where that fails.
@@ -120,7 +114,7 @@ class RecordAppender:
     @property
     def position(self) -> int:
         """Byte offset of the record that is appended next."""
-        return self._records.position
+        return self._records.pile.end
 
     def require_own_process(self) -> None:
         """Refuse to go on where another process opened the files.
@@ -147,14 +141,13 @@ class RecordAppender:
         if len(payload) > MAX_LENGTH:
             raise self._too_long(payload)
         self.require_own_process()
-        pieces = parts_of(payload)
         with self._lock:
-            offset = self._records.position
-            line = 0 if self._lines is None else self._lines.position
-            for piece in pieces:
-                self._records.add(piece)
-            if self._lines is not None and key is not None:
-                self._lines.add(b"%s\t%d\n" % (key.encode(), offset))
+            offset = self._records.pile.add_record(payload)
+            line = 0
+            if self._lines is not None:
+                line = self._lines.pile.end
+                if key is not None:
+                    self._lines.pile.add(b"%s\t%d\n" % (key.encode(), offset))
             if self._records.is_full or (self._lines is not None and self._lines.is_full):
                 self._flush(offset, line)
         return offset
@@ -164,15 +157,15 @@ class RecordAppender:
         try:
             self._records.flush()
         except BaseException:
-            self._records.take_back(record)
+            self._records.pile.cut(record)
             if self._lines is not None:
-                self._lines.take_back(line)
+                self._lines.pile.cut(line)
             raise
         if self._lines is not None:
             try:
                 self._lines.flush()
             except BaseException:
-                self._lines.take_back(line)  # the record is in the file, and has no key
+                self._lines.pile.cut(line)  # the record is in the file, and has no key
                 raise
 
     def close(self) -> None:

@@ -15,8 +15,6 @@ whole description. Source: dmlc-core, ``include/dmlc/recordio.h`` and ``src/reco
 
 import struct
 
-from ._magic import find_word
-
 MAGIC = 0xCED7230A
 MAGIC_BYTES = MAGIC.to_bytes(4, "little")
 HEADER_SIZE = 8  # bytes of magic and lrec
@@ -24,7 +22,6 @@ IR_HEADER_SIZE = 24  # bytes: uint32 flag, float32 label, uint64 id, uint64 id2
 MAX_LENGTH = (1 << 29) - 1  # bytes of payload in one part
 
 _HEADER = struct.Struct("<II")
-_PADDING = (b"", bytes(3), bytes(2), bytes(1))  # by the length's rest, divided by 4
 
 WHOLE, FIRST, MIDDLE, LAST = range(4)  # values of cflag
 
@@ -47,23 +44,6 @@ def padded(length: int) -> int:
     return (length + 3) & ~3
 
 
-def split_at_magics(payload: bytes) -> list[bytes]:
-    r"""Return the payloads of the parts in which a writer lays out a record.
-
-    It is split at the magics that lie at a multiple of 4 bytes from its start, which are dropped.
-
-    >>> split_at_magics(b"abcd" + MAGIC_BYTES + b"e"), split_at_magics(b"a" + MAGIC_BYTES)
-    ([b'abcd', b'e'], [b'a\n#\xd7\xce'])
-    """
-    pieces = []
-    start = 0
-    while (at := find_word(payload, start)) >= 0:
-        pieces.append(payload[start:at])
-        start = at + len(MAGIC_BYTES)
-    pieces.append(payload[start:])
-    return pieces
-
-
 def cflag_of(first: bool, last: bool) -> int:
     """Return the cflag of a record's part which is its first, its last, both or neither.
 
@@ -84,34 +64,10 @@ def header(cflag: int, length: int) -> bytes:
     return _HEADER.pack(MAGIC, cflag << 29 | length)
 
 
-def parts_of(payload: bytes) -> list[bytes]:
-    """Return the pieces of a record as a writer lays it out: header, payload and padding a part.
-
-    >>> [piece.hex(" ") for piece in parts_of(b"x")]
-    ['0a 23 d7 ce 01 00 00 00', '78', '00 00 00']
-    """
-    if find_word(payload, 0) < 0:  # nearly all are
-        return [header(WHOLE, len(payload)), payload, _PADDING[len(payload) & 3]]
-    pieces = split_at_magics(payload)
-    parts: list[bytes] = []
-    for number, piece in enumerate(pieces):
-        cflag = cflag_of(number == 0, number == len(pieces) - 1)
-        parts += header(cflag, len(piece)), piece, _PADDING[len(piece) & 3]
-    return parts
-
-
-def lay_out(payload: bytes) -> bytes:
-    """Return a record as a writer lays it out: its parts, each with its padding.
-
-    >>> lay_out(b"x").hex(" ")
-    '0a 23 d7 ce 01 00 00 00 78 00 00 00'
-    """
-    return b"".join(parts_of(payload))
-
-
 def payload_of(record: bytes) -> bytes:
     r"""Return the payload of a record that can be followed; its last padding may be missing.
 
+    >>> from rec2idx._layout import lay_out
     >>> payload_of(lay_out(b"abcd" + MAGIC_BYTES))
     b'abcd\n#\xd7\xce'
     """

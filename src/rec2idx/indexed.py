@@ -11,7 +11,9 @@ from .errors import KeysError, RecordIOError
 from .sequential import _NOTHING, MXRecordIO
 
 if TYPE_CHECKING:
+    from ._records import Running
     from .key_table import KeyTable
+    from .record_file import RecordFile
 
 
 class MXIndexedRecordIO(MXRecordIO):
@@ -62,6 +64,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def _clear(self) -> None:
         super()._clear()
         self._table: KeyTable | None = None
+        self._running: Running | None = None  # the way to most records of most indexes
         self._idx: dict[Any, int] | None = None
         self._keys: list[Any] | None = None
 
@@ -75,6 +78,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
         try:
             self._table = read_table(self.idx_path, self.key_type, self._file.size)
+            self._running = self._table.running()
         except BaseException:
             self.close()
             raise
@@ -86,12 +90,14 @@ class MXIndexedRecordIO(MXRecordIO):
     def idx(self) -> dict[Any, int]:
         """The offset of each key, a dict. It is made when it is asked for, and looked into then."""
         if self._idx is None:
-            self._idx = {} if self._table is None else self._table.as_dict()
+            self.idx = {} if self._table is None else self._table.as_dict()
+        assert self._idx is not None
         return self._idx
 
     @idx.setter
     def idx(self, idx: dict[Any, int]) -> None:
         self._idx = idx
+        self._running = None  # the caller has the dict, and may change it
 
     @property
     def keys(self) -> list[Any]:
@@ -106,7 +112,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def _find(self, key: Any) -> tuple[int, int]:
         """Return the offset of a key's record, and how long it may be."""
-        if self._idx is not None:  # the caller has it, and may have changed it
+        if self._idx is not None:
             return self._idx[key], 0
         assert self._table is not None
         return self._table.find(key)
@@ -140,16 +146,22 @@ class MXIndexedRecordIO(MXRecordIO):
         file = self._file
         if file is None or not self.is_open:
             file = self._require_reader()
-        offset, distance = self._find(idx)
-        try:
-            payload, end = file.at(offset, distance)
-        except RecordIOError as error:
-            error.key, error.record = idx, None
-            raise
+        running = self._running
+        found = None if running is None else running.read(file.fd, idx)
+        payload, end = self._read_carefully(file, idx) if found is None else found
         self._count = None
         self._ready = _NOTHING
         self._position = end
         return payload
+
+    def _read_carefully(self, file: RecordFile, key: Any) -> tuple[bytes, int]:
+        """As `read_idx`, for all keys and records, and for what is wrong; and where it ends."""
+        offset, distance = self._find(key)
+        try:
+            return file.at(offset, distance)
+        except RecordIOError as error:
+            error.key, error.record = key, None
+            raise
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append a record, and its key to the index.
@@ -162,7 +174,9 @@ class MXIndexedRecordIO(MXRecordIO):
             KeysError: the key could not be read from the index: it has a tab, for instance.
             Exception: whatever else `key_type` and `write` raise.
         """
-        appender = self._require_writer()
+        appender = self._appender
+        if appender is None or not self.is_open:
+            appender = self._require_writer()
         key = self.key_type(idx)
         text = str(key)
         if not text.isdigit():
@@ -187,6 +201,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs; the index is read again where the copy is opened."""
         state = super().__getstate__()
+        del state["_running"]
         if self.is_open:
             for name in ("_table", "_idx", "_keys"):
                 del state[name]

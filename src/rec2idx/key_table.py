@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._lines import RISING, RUNNING, order_of, sort_entries
+from ._lines import RISING, RUNNING, order_of, parse_running, sort_entries
+from ._records import Running
 from .errors import BadIndexError
 from .lines import IndexFile, mxnet_entries, read_index
+from .sources import LocalFile, opened
+
+PIECE = 1 << 17  # bytes of an index that are read at once; they stay in a processor's cache
+_KEY = re.compile(rb"[0-9]{1,19}")
 
 
 class KeyTable:
@@ -33,15 +39,19 @@ class KeyTable:
         self.count = len(offsets)
         offsets.append(size)  # where the last record ends, if the index is in the order of the file
         self._offsets = offsets
-        self._place: Callable[[Any], int] = self._named
-        self._places: dict[Any, int] | None = None
-        self._sorted: tuple[array[int], array[int]] | None = None
+        self._rises = False
         if isinstance(keys, array):
             order = order_of(keys)
-            self._place = {RUNNING: self._running, RISING: self._rising}.get(order, self._unordered)
+            self._rises = order == RISING
             if order == RUNNING:
                 first = keys[0] if keys else 0
                 self.keys = range(first, first + self.count)
+        self._places: dict[Any, int] | None = None
+        self._sorted: tuple[array[int], array[int]] | None = None
+
+    def running(self) -> Running | None:
+        """Return what reads records by their keys where these run on, or None."""
+        return Running(self.keys.start, self._offsets) if isinstance(self.keys, range) else None
 
     def find(self, key: Any) -> tuple[int, int]:
         """Return the offset of a key's record, and how far it is to that of the next line.
@@ -58,31 +68,33 @@ class KeyTable:
         """Return the offset of each key."""
         return dict(zip(self.keys, self._offsets, strict=False))
 
-    def _running(self, key: Any) -> int:
-        number = key if type(key) is int else _whole(key)
-        place: int = number - self.keys.start  # type: ignore[attr-defined] # it is a range
-        if 0 <= place < self.count:
-            return place
-        raise KeyError(key)
-
-    def _rising(self, key: Any) -> int:
+    def _place(self, key: Any) -> int:
+        """Return the place of the last line with a key."""
+        if isinstance(self.keys, list):
+            return self._named(key)
         number = _whole(key)
-        place = bisect_left(self.keys, number)
-        if place < self.count and self.keys[place] == number:
-            return place
-        raise KeyError(key)
+        if isinstance(self.keys, range):
+            place = number - self.keys.start
+            found = 0 <= place < self.count
+        elif self._rises:
+            place = bisect_left(self.keys, number)
+            found = place < self.count and self.keys[place] == number
+        else:
+            ordered, places = self._in_order()
+            place = bisect_right(ordered, number) - 1
+            found = place >= 0 and ordered[place] == number
+            place = places[place]
+        if not found:
+            raise KeyError(key)
+        return place
 
-    def _unordered(self, key: Any) -> int:
-        number = _whole(key)
+    def _in_order(self) -> tuple[array[int], array[int]]:
+        """Return the keys in order, and the place of each."""
         if self._sorted is None:
             ordered, places = array("Q", self.keys), array("Q", range(self.count))
             sort_entries(ordered, places)
             self._sorted = ordered, places  # at once, for other threads
-        ordered, places = self._sorted
-        at = bisect_right(ordered, number) - 1
-        if at >= 0 and ordered[at] == number:
-            return places[at]
-        raise KeyError(key)
+        return self._sorted
 
     def _named(self, key: Any) -> int:
         if self._places is None:
@@ -107,6 +119,29 @@ def _whole(key: Any) -> int:
     return number
 
 
+def read_running(index: LocalFile) -> tuple[range, array[int]] | None:
+    """Return keys and offsets of an index if its keys run on and nothing is odd about its lines.
+
+    In less time, and a third of the memory, than `read_index` takes. Returns None otherwise.
+
+    Raises:
+        OSError: it cannot be read, or changed meanwhile.
+    """
+    offsets = array("Q")
+    at = first = 0
+    while at < index.size:
+        piece = index.read(at, PIECE)
+        if at == 0:
+            key = _KEY.match(piece)
+            first = int(key[0]) if key else 0
+        taken, count = parse_running(piece, first + len(offsets), offsets)
+        if count == 0:
+            return None
+        at += taken  # a line that is cut is read again
+    index.require_unchanged()
+    return range(first, first + len(offsets)), offsets
+
+
 def read_table(path: str, key_type: Callable[[str], Any], size: int) -> KeyTable:
     """Read an index as MXNet's class for indexed files does, and fail where it fails.
 
@@ -119,7 +154,12 @@ def read_table(path: str, key_type: Callable[[str], Any], size: int) -> KeyTable
         BadIndexError: a line is none that MXNet can read.
         OSError: the index cannot be read.
     """
-    index = read_index(path)
+    with opened(path) as source:
+        if key_type is int and isinstance(source, LocalFile):
+            found = read_running(source)
+            if found is not None:
+                return KeyTable(*found, size)
+        index = read_index(source)
     known: type[int] | type[str] = int if key_type is int else str
     entries = mxnet_entries(index, known)
     if entries.failure is not None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import struct
 from typing import NoReturn
 
+from ._records import read_record
 from ._walk import WALKING, Walk
 from .damage import error_of
 from .errors import DamagedRecordError, FileChangedError, TruncatedError
-from .framing import HEADER_SIZE, MAGIC, MAX_LENGTH, payload_of
+from .framing import HEADER_SIZE, payload_of
 from .sources import LocalFile
 
 BLOCK = 1 << 18  # bytes read at once where records are small
-SMALL = 1 << 15  # bytes of a record: larger ones are read without being copied once more
-UNKNOWN = 1 << 12  # bytes to read where nothing says how long a record may be
 _MANY = BLOCK // HEADER_SIZE  # records that a block has at most
-_HEADER = struct.Struct("<II")
 
 
 class RecordFile:
@@ -28,6 +25,7 @@ class RecordFile:
     Attributes:
         path: the path as text, as it was given.
         size: bytes in the file when it was opened.
+        fd: the file descriptor, -1 once it is closed.
 
     Raises:
         OSError: it cannot be opened.
@@ -35,22 +33,21 @@ class RecordFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._source = LocalFile(path)
-        self._fd = self._source.fd
+        self.fd = self._source.fd
         self.path = self._source.path
         self.size = self._source.size
 
     def close(self) -> None:
         """Close the file. Closing twice is allowed."""
+        self.fd = -1
         self._source.close()
-        self._fd = -1
 
     def at(self, offset: int, guess: int, record: int | None = None) -> tuple[bytes, int]:
         """Return the payload of the record at an offset, and where the record behind it starts.
 
         Args:
             offset: where the record's first part starts.
-            guess: how many bytes it may take, or 0. A wrong guess costs time, and no memory: of
-                what is read at once, it decides no more than `SMALL` bytes.
+            guess: how many bytes it may take, or 0. A wrong guess costs time, and no memory.
             record: the record's number, for errors.
 
         Raises:
@@ -59,24 +56,8 @@ class RecordFile:
             FileChangedError: the file became shorter, or was written to.
             OSError: reading failed.
         """
-        if guess > SMALL:
-            guess = HEADER_SIZE
-        elif guess < HEADER_SIZE:
-            guess = UNKNOWN
-        if 0 <= offset <= self.size - HEADER_SIZE:
-            data = os.pread(self._fd, guess, offset)
-            if len(data) >= HEADER_SIZE:
-                magic, length = _HEADER.unpack_from(data)
-                end: int = offset + HEADER_SIZE + (length + 3 & ~3)
-                # With a cflag other than 0, the word is larger than any length.
-                if magic == MAGIC and length <= MAX_LENGTH and end <= self.size:
-                    stop = HEADER_SIZE + length
-                    if stop <= len(data):
-                        return data[HEADER_SIZE:stop], end
-                    data = self._source.read(offset + HEADER_SIZE, length)
-                    if len(data) == length:
-                        return data, end
-        return self._walked(offset, record)
+        found = read_record(self.fd, offset, guess, self.size)
+        return self._walked(offset, record) if found is None else found
 
     def _walked(self, offset: int, record: int | None) -> tuple[bytes, int]:
         """As `at`, for records of several parts, and for what is wrong."""
@@ -120,7 +101,7 @@ class RecordFile:
         """
         if offset >= self.size:
             return [], []
-        data = os.pread(self._fd, BLOCK, offset)
+        data = os.pread(self.fd, BLOCK, offset)
         walk = Walk(offset, self.size, HEADER_SIZE)
         starts, sizes, _ = walk.feed(data, offset, _MANY)
         offsets = [*starts, walk.position if walk.opened < 0 else walk.opened]

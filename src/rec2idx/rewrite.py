@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ._layout import lay_out
 from ._spans import find_magic, tidy
 from .errors import FileChangedError
 from .framing import (
@@ -23,7 +24,6 @@ from .framing import (
     WHOLE,
     cflag_of,
     header,
-    lay_out,
     padded,
     payload_of,
     split_lrec,

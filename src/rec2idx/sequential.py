@@ -7,10 +7,11 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
+from ._records import SMALL
 from .appending import RecordAppender
 from .errors import WrongFlagError
 from .framing import HEADER_SIZE
-from .record_file import SMALL, RecordFile
+from .record_file import RecordFile
 
 # Nothing is ready. One list for all, to which nothing is ever added.
 _NOTHING: list[bytes] = []
@@ -188,7 +189,10 @@ class MXRecordIO:
             OSError: writing failed; the record is not written.
             ValueError: the writer is closed.
         """
-        self._require_writer().append(buf)
+        appender = self._appender
+        if appender is None or not self.is_open:
+            appender = self._require_writer()
+        appender.append(buf)
 
     def _require_open(self) -> None:
         if not self.is_open:

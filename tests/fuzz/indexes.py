@@ -7,6 +7,7 @@ import struct
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 from index_reference import dali_offsets, mxnet_lines, strict, universal_lines
 
@@ -38,6 +39,37 @@ def _strict(line: bytes, separator: bytes, end: bytes) -> tuple[int, int] | None
     """Numbers of more than 20 digits, zeros before them, are left to whoever calls the kernel."""
     entry = strict(line, separator, end)
     return entry if entry and len(line.removesuffix(end).partition(separator)[2]) <= 20 else None
+
+
+def runs(data: bytes) -> None:
+    """Lines whose keys run on, up to the first other one; and what order numbers are in."""
+    choices = Choices(data)
+    text = choices.rest
+    first = _strict(text[: text.find(b"\n") + 1], b"\t", b"\n")
+    key = first[0] if first else choices.large()
+    expected, at = [], 0
+    while at < len(text) and (
+        entry := _strict(text[at : text.find(b"\n", at) + 1 or len(text)], b"\t", b"\n")
+    ):
+        if entry[0] != key + len(expected):
+            break
+        expected.append(entry[1])
+        at = text.index(b"\n", at) + 1
+    offsets = array("Q")
+    assert _lines.parse_running(exact(text), key, offsets) == (at, len(expected))
+    assert list(offsets) == expected
+    shift = choices.below(64)
+    whole = text[: len(text) // 8 * 8]
+    _order([number >> shift for (number,) in struct.iter_unpack("<Q", whole)])
+    _order([key + place for place in range(len(expected))])
+
+
+def _order(numbers: list[int]) -> None:
+    steps = [b - a for a, b in pairwise(numbers)]
+    order = _lines.UNORDERED
+    if all(step > 0 for step in steps):
+        order = _lines.RUNNING if all(step == 1 for step in steps) else _lines.RISING
+    assert _lines.order_of(column("Q", numbers)) == order
 
 
 def entries(data: bytes) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 _MODULES = {
     "walks": ("records", "shrunk", "feed", "find_start"),
     "columns": ("heads", "tally", "misfits"),
+    "single": ("one_record", "layouts"),
     "lines": ("formats",),
-    "indexes": ("parses", "entries", "indexes"),
+    "indexes": ("parses", "runs", "entries", "indexes"),
     "files": ("scans", "streams", "infos", "reads"),
     "images": ("images",),
 }
