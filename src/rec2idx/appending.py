@@ -137,7 +137,7 @@ class RecordAppender:
             OSError: writing failed.
         """
         if not isinstance(payload, bytes):
-            payload = _as_bytes(payload)
+            payload = as_bytes(payload)
         if len(payload) > MAX_LENGTH:
             raise self._too_long(payload)
         self.require_own_process()
@@ -187,7 +187,14 @@ class RecordAppender:
         )
 
 
-def _as_bytes(payload: object) -> bytes:
+def as_bytes(payload: object) -> bytes:
+    """Return a payload that is bytes, a bytearray or a memoryview as bytes.
+
+    Raises:
+        TypeError: it is something else, such as text.
+    """
+    if isinstance(payload, bytes):
+        return payload
     if not isinstance(payload, (bytearray, memoryview)):
         raise TypeError(f"the payload is {type(payload).__name__}, expected bytes")
     return bytes(payload)

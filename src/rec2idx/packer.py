@@ -11,8 +11,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from . import _heads
+from ._layout import lay_out
 from .errors import FileChangedError, PayloadError
-from .framing import IR_HEADER_SIZE, MAX_LENGTH, parts_of
+from .framing import IR_HEADER_SIZE, MAX_LENGTH
 from .image_record import LABEL_SIZE, IRHeader, pack
 from .listing import FailedImage
 from .lists import ListLine
@@ -32,13 +33,13 @@ class Picture(NamedTuple):
     Attributes:
         number: its number in the list.
         labels: how many it has in the list.
-        pieces: the bytes of the record.
+        record: the bytes of the record.
         kind: what it is, as `kind_of` says.
     """
 
     number: int
     labels: int
-    pieces: list[bytes]
+    record: bytes
     kind: str | None
 
 
@@ -96,7 +97,7 @@ class Packer:
             read = self._read(line, LARGE)
             some.append(read)
             if isinstance(read, Picture):
-                size += sum(map(len, read.pieces))
+                size += len(read.record)
             if size >= SOME:
                 yield some
                 some, size = [], 0
@@ -121,7 +122,7 @@ class Packer:
         except ValueError as error:  # a NUL, which no path has
             return FailedImage(number, name, OSError(errno.EINVAL, str(error), path))
         header = IRHeader(0, array("f", labels) if several else labels[0], number, 0)
-        return Picture(number, len(labels), parts_of(pack(header, image)), kind_of(image[:HEAD]))
+        return Picture(number, len(labels), lay_out(pack(header, image)), kind_of(image[:HEAD]))
 
     def write(self, pictures: list[Read]) -> Iterator[FailedImage]:
         """Append the records of some pictures, in order; yield those that failed."""
@@ -135,8 +136,8 @@ class Packer:
 
     def _append(self, picture: Picture) -> None:
         self._waiting_lines.append(b"%d\t%d\n" % (picture.number, self.bytes))
-        self._waiting += picture.pieces
-        self.bytes += sum(map(len, picture.pieces))
+        self._waiting.append(picture.record)
+        self.bytes += len(picture.record)
         self._numbers.append(picture.number)
         self.empty += picture.kind == "none"
         self.unrecognised += picture.kind is None or picture.kind in IN_PLACE

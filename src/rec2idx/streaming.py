@@ -7,10 +7,12 @@ from itertools import chain
 from typing import BinaryIO, TypeVar
 
 from . import _walk
+from ._layout import lay_out
 from ._walk import Walk
+from .appending import as_bytes
 from .damage import error_of, shrunk
 from .errors import PayloadError
-from .framing import HEADER_SIZE, MAX_LENGTH, lay_out, padded, payload_of
+from .framing import HEADER_SIZE, MAX_LENGTH, padded, payload_of
 from .segments import BATCH, LOCAL_BLOCK, REMOTE_BLOCK
 from .sinks import Sink
 from .sources import LocalFile, Source, Stream, StrPath, opened
@@ -55,13 +57,14 @@ def write_records(file: BinaryIO, payloads: Iterable[bytes]) -> int:
 
     Args:
         file: where to; it needs no more than `write`, and is left open.
-        payloads: each of fewer than 2^29 bytes.
+        payloads: each bytes, a bytearray or a memoryview of fewer than 2^29 bytes.
 
     Returns:
         How many were written.
 
     Raises:
         PayloadError: a payload is too long. Those before it were written.
+        TypeError: it is text, or something else.
         OSError: writing failed.
 
     >>> import io
@@ -71,7 +74,7 @@ def write_records(file: BinaryIO, payloads: Iterable[bytes]) -> int:
     """
     sink = Sink(file, getattr(file, "name", "the file"))
     count = 0
-    for payload in payloads:
+    for payload in map(as_bytes, payloads):
         if len(payload) > MAX_LENGTH:
             raise PayloadError(
                 "the payload is too long for a record",
