@@ -22,7 +22,7 @@ from .sinks import Sink
 from .sources import LocalFile
 
 GROUP = 64  # pictures that one thread reads
-SOME = 1 << 20  # bytes of pictures that are handed on, and written, together
+SOME = 1 << 18  # bytes of pictures that are handed on, and written, together
 LARGE = 1 << 22  # bytes of a picture that is read at its turn only, so that few are in memory
 HEAD = 4096  # bytes of a picture by which its kind is told
 
@@ -127,12 +127,18 @@ class Packer:
     def write(self, pictures: list[Read]) -> Iterator[FailedImage]:
         """Append the records of some pictures, in order; yield those that failed."""
         for picture in pictures:
-            read = self._read(picture) if isinstance(picture, ListLine) else picture
-            if isinstance(read, FailedImage):
-                yield read
-            else:
-                assert isinstance(read, Picture)
-                self._append(read)
+            failure = self._take(picture)
+            if failure is not None:
+                yield failure
+
+    def _take(self, picture: Read) -> FailedImage | None:
+        if isinstance(picture, ListLine):
+            picture = self._read(picture)
+        if isinstance(picture, FailedImage):
+            return picture
+        assert isinstance(picture, Picture)
+        self._append(picture)
+        return None
 
     def _append(self, picture: Picture) -> None:
         self._waiting_lines.append(b"%d\t%d\n" % (picture.number, self.bytes))

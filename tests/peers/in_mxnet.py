@@ -76,6 +76,17 @@ def read_indexed(record: str, index: str) -> list:
     return [[key, _sha256(reader.read_idx(key))] for key in reversed(reader.keys)]
 
 
+def unpack(record: str, index: str, keys: list[int]) -> list:
+    """Return [label or labels, id, SHA-256 of the image] of the record with each of the keys."""
+    reader = mx.recordio.MXIndexedRecordIO(index, record, "r")
+    results = []
+    for key in keys:
+        header, image = mx.recordio.unpack(reader.read_idx(key))
+        label = header.label if header.flag == 0 else header.label.tolist()
+        results.append([label, header.id, _sha256(image)])
+    return results
+
+
 def decode(record: str) -> list:
     """Return the shape of each image in a file, as MXNet unpacks and OpenCV decodes it."""
     reader = mx.recordio.MXRecordIO(record, "r")
@@ -136,6 +147,7 @@ STEPS = {
         create_index,
         read,
         read_indexed,
+        unpack,
         decode,
         iterate,
         detect,

@@ -16,6 +16,7 @@ examples:
   recordio index --combine all.idx a.rec b.rec      one index over both, and how to read them
   recordio ls data/train.rec                        its records, a line each
   recordio check data/train.rec data/train.idx      what is wrong with them
+  recordio pack pictures/ data/new.rec              the pictures in there, a folder a label
 """
 
 # Each module has the arguments of its command, and runs it.
