@@ -1,19 +1,19 @@
 """The records of files behind URLs, listed and written out: as those of local files."""
 
 import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, ROOT
 from reference import MAGIC, part, read, record
 from samples import SIX, SIX_INDEX, image, labelled
 from servers import Manners, Nginx, OwnServer, S3Server
 
 from rec2idx import list_records
 
-RECORDIO = COMMAND.with_name("recordio")
-JPEG = (ROOT / "tests/pictures/baseline.jpg").read_bytes()
+RECORDIO = Path(sys.executable).with_name("recordio")
+JPEG = (Path(__file__).parent.parent / "pictures/baseline.jpg").read_bytes()
 PAYLOADS = [
     image(0, 0, JPEG),
     labelled([1.0] * 40, 1, JPEG + MAGIC),
