@@ -16,7 +16,7 @@ from samples import FACE, SIX, image, labelled, whole_file
 
 import rec2idx
 from rec2idx import extract, extracting
-from rec2idx.extracted import as_text
+from rec2idx.label_text import as_text
 from rec2idx.lists import read_list
 
 JPEG, PNG = b"\xff\xd8\xff\xe0 a JPEG", b"\x89PNG\r\n\x1a\n a PNG"

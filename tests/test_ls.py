@@ -319,7 +319,7 @@ def test_an_empty_file(tmp_path):
 
 def test_names_of_a_list(tmp_path):
     """Case C35: by the ids, in whatever order the list is."""
-    lines = [f"{n}\t{n}\tcats/{n} ü.jpg\n" for n in (3, 0, 5, 1, 1 << 63, -7)]
+    lines = [f"{n}\t{n}\tcats/{n} ü.jpg\n" for n in (3, 0, 5, 1, 1 << 63)]
     (tmp_path / "a.lst").write_text("".join(lines))
     rows = list_records(written(tmp_path, SIX), names=tmp_path / "a.lst")
     assert [row.name for row in rows] == [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .framing import IR_HEADER_SIZE
 from .pictures import kind_of
@@ -56,31 +56,6 @@ def image_in(payload: memoryview, key: int | str, offset: int) -> Image:
     data = payload[start:]
     kind = kind_of(bytes(data[:LOOK]))
     return Image(key, offset, flag, label, number, number2, labels, kind, data)
-
-
-def as_text(label: float) -> str:
-    """Return a label of 32 bits in as few digits as say which one it is.
-
-    >>> as_text(4.0), as_text(-0.0), as_text(0.30000001192092896), as_text(float("nan"))
-    ('4', '-0', '0.3', 'nan')
-    """
-    for digits in range(6, 9):
-        text = f"{label:.{digits}g}"
-        if _FLOAT.pack(float(text)) == _FLOAT.pack(label):
-            return text
-    return f"{label:.9g}"
-
-
-def as_json(label: float) -> Any:
-    """Return a label as a number of JSON, or as text where that has none.
-
-    >>> as_json(4.0), as_json(0.30000001192092896), as_json(float("inf"))
-    (4, 0.3, 'inf')
-    """
-    text = as_text(label)
-    if not math.isfinite(label):
-        return text
-    return int(text) if text.lstrip("-").isdigit() and text != "-0" else float(text)
 
 
 def fits_list(image: Image) -> bool:

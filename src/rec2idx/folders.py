@@ -11,8 +11,9 @@ from io import FileIO
 from types import TracebackType
 
 from .errors import BadListError, PayloadError, UnsafeTargetError
-from .extracted import Image, as_text, fits_list
+from .extracted import Image, fits_list
 from .file_names import Names, suffix_of
+from .label_text import as_text
 from .out_folder import NewFile, OutFolder
 from .sinks import Sink
 

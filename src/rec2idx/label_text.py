@@ -18,23 +18,18 @@ def as_text(label: float) -> str:
     bits = _FLOAT.pack(label)
     for digits in range(6, _ENOUGH):
         text = f"{label:.{digits}g}"
-        try:
-            if _FLOAT.pack(float(text)) == bits:
-                return text
-        except OverflowError:  # rounded up to what no float32 can be
-            continue
+        if _FLOAT.pack(float(text)) == bits:
+            return text
     return f"{label:.{_ENOUGH}g}"
 
 
 def as_json(label: float) -> int | float | str:
     """Return a label as a number that JSON has, or as text where JSON has none.
 
-    >>> as_json(4.0), as_json(0.30000001192092896), as_json(float("-inf"))
-    (4, 0.3, '-inf')
+    >>> as_json(-4.0), as_json(-0.0), as_json(0.30000001192092896), as_json(float("-inf"))
+    (-4, -0.0, 0.3, '-inf')
     """
     text = as_text(label)
     if not math.isfinite(label):
         return text
-    number = float(text)
-    # A whole number in exponents would have more digits than were read.
-    return int(number) if number.is_integer() and text.lstrip("-").isdecimal() else number
+    return int(text) if text.removeprefix("-").isdecimal() and text != "-0" else float(text)

@@ -107,8 +107,9 @@ def _image_start(payload: bytes, size: int, path: str, key: Key, offset: int | N
         if start < size and flag < MOST_LABELS:
             return start
     found = "its labels end where it ends" if start == size else "it is no image record"
+    which = "" if offset is not None else f" in the record with key {key!r}"
     raise PayloadError(
-        f"the record with key {key!r} has no image: {found}",
+        f"no image{which}: {found}",
         path=path,
         key=key,
         offset=offset,

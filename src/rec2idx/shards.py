@@ -11,8 +11,9 @@ from functools import partial
 from types import TracebackType
 from typing import NamedTuple
 
-from .extracted import Image, as_json
+from .extracted import Image
 from .file_names import Names, suffix_of
+from .label_text import as_json
 from .out_folder import OutFolder
 from .sinks import Sink
 
