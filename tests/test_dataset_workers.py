@@ -87,10 +87,10 @@ def test_threads(many):
 def test_a_child_opens_the_file_for_itself(many):
     path, _ = many
     with RecordDataset(path) as dataset:
-        before = dataset._files[0].source.fd
+        before = dataset._files.get(0)
         child = os.fork()
         if child == 0:
-            os._exit(0 if dataset._files[0].source.fd != before else 1)
+            os._exit(0 if dataset._files.get(0) is not before else 1)
         assert os.waitpid(child, 0)[1] == 0
 
 

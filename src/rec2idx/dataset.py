@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import copy
-import operator
 import os
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from types import TracebackType
 from typing import Any, overload
 
-from .concurrency import ahead
 from .errors import MissingKeyError
-from .fetch import Fetcher, Files, Pair, can_be_mapped
+from .fetch import Fetcher, Pair
 from .image_record import IRHeader
 from .items import Bytes
 from .loading import Wanted, load
-from .sources import StrPath, is_url
-
-AHEAD = 2  # chunks that are read ahead from a disk
-AHEAD_REMOTE = 8  # and from a network
+from .open_files import OpenFiles, is_local
+from .sources import StrPath
 
 
 class RecordDataset(Sequence[Any]):
@@ -102,14 +97,13 @@ class RecordDataset(Sequence[Any]):
         self._table = load(paths, index, Wanted(images_only, labels))
         if mmap:
             for file in self._table.files:
-                if not can_be_mapped(file):
+                if not is_local(file):
                     raise ValueError(f"{file.path}: mmap is for local files only")
-        self._files = Files(self._table.files, mmap)
+        self._files = OpenFiles(self._table.files, mmap)
         self._fetcher = Fetcher(self._table, self._files)
         self._entries = range(len(self._table))
         self._decode = decode
         self._transform = transform
-        self._mapped = mmap
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -128,7 +122,11 @@ class RecordDataset(Sequence[Any]):
             view = copy.copy(self)
             view._entries = self._entries[index]
             return view
-        return self._item(self._fetcher.one(self._entry(index)))
+        try:
+            entry = self._entries[index]
+        except IndexError:
+            raise self._no_item(index) from None
+        return self._item(self._fetcher.one(entry))
 
     def get(self, key: int | str) -> Any:
         r"""Return the item with a key, the last one if there are several.
@@ -155,8 +153,14 @@ class RecordDataset(Sequence[Any]):
         Raises:
             IndexError: there are not so many.
         """
-        pairs = self._fetcher.many([self._entry(index) for index in indices])
-        return [self._item(pair) for pair in pairs]
+        some = list(indices)
+        entries = self._entries
+        try:
+            wanted = [entries[index] for index in some]
+        except IndexError:
+            wrong = next(at for at in some if not -len(self) <= at < len(self))
+            raise self._no_item(wrong) from None
+        return [self._item(pair) for pair in self._fetcher.many(wanted)]
 
     __getitems__ = read_many
 
@@ -168,31 +172,33 @@ class RecordDataset(Sequence[Any]):
             return keys
         return [keys[entry] for entry in self._entries]  # type: ignore[return-value]
 
+    @property
+    def left_out(self) -> int:
+        """How many records are no items: lines of the indexes, or records of files without one.
+
+        That is because of `images_only` or `labels`, or since they are no images of InsightFace's
+        files. ``len(dataset) + dataset.left_out`` is how many there are. It is the same for slices.
+        """
+        return self._table.left_out
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes the labels of InsightFace's files go up to; None for other files.
+
+        So many identity records are announced by their file headers; None where these announce
+        none.
+        """
+        return self._table.classes
+
     def __iter__(self) -> Generator[Any, None, None]:
         """Yield all items, one after the other."""
-        for pair in self._pairs():
-            yield self._item(pair)
+        pairs = self._fetcher.all(self._entries)
+        if self._decode is None and self._transform is None:
+            return pairs
+        return (self._item(pair) for pair in pairs)
 
-    def _pairs(self) -> Iterator[Pair]:
-        if self._mapped:
-            yield from map(self._fetcher.one, self._entries)
-            return
-        remote = any(is_url(file.path) for file in self._table.files)
-        chunks = self._fetcher.chunks(self._entries)
-        readers = (partial(self._read, chunk) for chunk in chunks)
-        with ahead(readers, AHEAD_REMOTE if remote else AHEAD) as running:
-            for chunk in running:
-                for pairs in chunk:
-                    yield from pairs
-
-    def _read(self, chunk: list[int]) -> Generator[list[Pair], None, None]:
-        yield self._fetcher.many(chunk)
-
-    def _entry(self, index: int) -> int:
-        try:
-            return self._entries[operator.index(index)]
-        except IndexError:
-            raise IndexError(f"item {index} of a data set of {len(self)}") from None
+    def _no_item(self, index: int) -> IndexError:
+        return IndexError(f"item {index} of a data set of {len(self)}")
 
     def _item(self, pair: Pair) -> Any:
         header, payload = pair
