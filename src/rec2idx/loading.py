@@ -297,7 +297,7 @@ def _listed(
     if found.header is not None:
         walk.require_no_more(numbers[-1] + 1)
     found.marks, found.labels = walk.marks(), walk.labels
-    if len(numbers) != len(walk.offsets) or numbers[-1] != len(numbers) - 1:
+    if not isinstance(numbers, range):  # it does not name all records, each once
         found.marks = bytes(map(found.marks.__getitem__, numbers))
         if found.labels is not None:
             found.labels = array("f", map(found.labels.__getitem__, numbers))
