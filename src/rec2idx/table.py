@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from typing import TypeAlias
 
 from . import _heads
 from ._lines import RUNNING, order_of, sort_entries
@@ -16,7 +17,7 @@ from .errors import KeysError, LabelsError
 from .sources import Place
 
 # Numbers that run on are not kept one by one.
-Keys = range | array[int] | list[str]
+Keys: TypeAlias = "range | array[int] | list[str]"
 
 
 @dataclass(frozen=True)
