@@ -26,18 +26,21 @@ class RecordDataset(Sequence[Any]):
     it is the payload. That cannot be told of any other payload that does not begin with a header:
     `MXRecordIO` gives records as they are.
 
-    Items are numbered as the lines of the index are, as in Gluon's ``RecordFileDataset``; without
-    an index, in file order. That is also how iteration goes, with records read ahead, many at
-    once. Each line is an item, also where several have the same key; `get` gives the last of them,
-    as ``MXIndexedRecordIO`` does. Records that an index does not name are no items.
+    Items are numbered in file order, by offset, whatever the order of the index is; that is also
+    how iteration goes, with records read ahead, many at once. So does DALI, while item i of Gluon's
+    ``RecordFileDataset`` is the i-th line of the index. ``[dataset.get(key) for key in ...]`` gives
+    items in the order of any list of keys. Each line of an index is an item, also where several
+    have the same offset. Records that an index does not name are no items.
 
-    A file whose first record is the file header of InsightFace (two labels, whole numbers, and no
-    image) gives what InsightFace's loader gives: the images only, of whose labels the first one
-    counts, as a float.
+    A file with a file header of InsightFace gives what InsightFace's loader gives: the images only,
+    of whose labels the first one counts, as a float. Of several such files, labels of the later
+    ones are moved up by the number of identities in those before, since each counts from 0.
+    `left_out` counts all records that are no items though they were there.
 
     It can be handed to ``torch.utils.data.DataLoader``, with workers too: each process opens the
-    files for itself, and forked ones share the entries, of 16 bytes each; others get a copy of
-    them. Threads may read at once. Slices share all with the whole.
+    files for itself, 128 at once, and forked ones share the entries, of 16 bytes each, or 8 where
+    keys are running numbers; others get a copy of them. Threads may read at once. Slices share all
+    with the whole. ``docs/dataset.md`` says more.
 
     Args:
         records: path or URL of a record file, or several of them.
@@ -47,7 +50,8 @@ class RecordDataset(Sequence[Any]):
         images_only: whether to leave out records without bytes after their labels. This and
             `labels` have the headers of all records read once.
         labels: to leave out the records whose first label is not among these, such as
-            ``range(10)``, and those without labels; by default there is no such condition.
+            ``range(10)``, and those without labels; by default there is no such condition. Labels
+            of several InsightFace files are those that items have.
         decode: called with each payload; what it returns stands in its place.
         transform: called with header and payload, decoded if that is asked for; what it returns
             is the item.
@@ -59,6 +63,8 @@ class RecordDataset(Sequence[Any]):
         BadIndexError: an index is none, or names a place where the files have no record. Without
             `images_only` or `labels` only the end of the files is looked at; other such places are
             a `DamagedRecordError` when they are read.
+        LabelsError: files of InsightFace whose classes cannot be told apart: of several, some are
+            others, or announce no identities; or one is several files laid end to end.
         NoImageError: with `images_only`, no record is left.
         NotRecordIOError: without an index: a file is something else.
         DamagedRecordError: without an index: a file cannot be followed to its end.
@@ -68,6 +74,7 @@ class RecordDataset(Sequence[Any]):
     Raises, where records are read:
         DamagedRecordError: there is no whole record; the attributes ``key``, ``offset``,
             ``expected`` and ``found`` say more.
+        LabelsError: of several InsightFace files, one has a label that it announces no class for.
         FileChangedError: the file is not the one that was opened.
         MissingExtraError: a record has several labels, and NumPy is missing.
         ValueError: the data set is closed.
@@ -136,7 +143,7 @@ class RecordDataset(Sequence[Any]):
 
         Raises:
             MissingKeyError: there is none.
-            KeysError: indexes of several files have that key.
+            KeysError: several records have that key.
         """
         entry = self._table.find(key)
         if entry is None or entry not in self._entries:
@@ -206,7 +213,10 @@ class RecordDataset(Sequence[Any]):
         return (header, content) if self._transform is None else self._transform(header, content)
 
     def close(self) -> None:
-        """Close the files, also for slices. Closing twice is allowed."""
+        """Close the files, also for slices; those that a thread is reading, when it is done.
+
+        Closing twice is allowed.
+        """
         self._files.close()
 
     def __enter__(self) -> RecordDataset:
