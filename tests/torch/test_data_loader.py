@@ -1,6 +1,7 @@
 """A data set in PyTorch's own loader, with workers of both kinds."""
 
 import random
+import re
 import subprocess
 import sys
 import zlib
@@ -14,6 +15,7 @@ from records import COUNT, Faces, Told, image, records, write
 from torch.utils.data import DataLoader
 
 import rec2idx
+import rec2idx.mx as mx
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
@@ -113,3 +115,26 @@ def test_importing_this_package_does_not_import_torch():
     modules = done.stdout.split()
     assert "rec2idx.dataset" in modules
     assert not {"torch", "numpy"} & set(modules)
+
+
+def test_the_example_in_the_docs(tmp_path, monkeypatch):
+    """It trains on a file of InsightFace, as it stands there."""
+    root = Path(__file__).parents[2]
+    with rec2idx.RecordDataset(root / "examples/sample.rec") as dataset:
+        pictures = [picture for _, picture in dataset]
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    count = len(pictures)
+    with mx.recordio.MXRecordIO("data/train.rec", "w") as record:
+        record.write(mx.recordio.pack((2, [1 + count, 2 + count], 0, 0), b""))
+        for number, picture in enumerate(pictures, 1):
+            record.write(mx.recordio.pack((0, number % 5, number, 0), picture))
+        record.write(mx.recordio.pack((2, [1, 1 + count], 1 + count, 0), b""))
+    [code] = re.findall(
+        r"```python\n(import cv2.*?)```", (root / "docs/dataset.md").read_text(), re.S
+    )
+    names: dict = {}
+    exec(code, names)
+    [(images, labels)] = list(names["loader"])
+    assert (images.dtype, images.shape) == (torch.uint8, (24, 3, 112, 112))
+    assert sorted(labels.tolist()) == sorted(number % 5 for number in range(1, 25))
