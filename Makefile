@@ -23,7 +23,7 @@ test: .venv/installed
 
 # A check finds the same when it is run again; new inputs are for who runs `make fuzz`.
 check: SEED := 1
-check: lint types test sanitize fuzz versions peers remote cluster
+check: lint types test sanitize fuzz versions peers remote cluster torch
 
 format: .venv/installed
 	$(BIN)/ruff format .

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from items import plain, split, written
 from samples import (
-    FACE,
     SIX,
     THREE_INDEX,
     A,
@@ -59,8 +58,8 @@ def test_items_are_those_of_the_file(tmp_path, contents, indexed, mapped, data):
 
 @settings(max_examples=60)
 @given(data=st.data(), contents=payload_lists)
-def test_items_are_in_the_order_of_the_lines(tmp_path, data, contents):
-    """Any lines, in any order, some twice; keys are numbers in any order."""
+def test_items_are_in_file_order(tmp_path, data, contents):
+    """Any lines, in any order, some twice; keys are numbers in any order, or texts."""
     contents = [image(i, i, payload) for i, payload in enumerate(contents)]
     file = whole_file(contents)
     offsets = [offset for offset, _ in reference.read(file)[0]]
@@ -70,15 +69,26 @@ def test_items_are_in_the_order_of_the_lines(tmp_path, data, contents):
         | st.lists(st.sampled_from(["a", "b", "7", "-7", "007", "€"]), min_size=len(lines),
                    max_size=len(lines))
     )  # fmt: skip
-    index = "".join(f"{key}\t{offsets[at]}\n" for key, at in zip(keys, lines, strict=True))
+    pairs = list(zip(keys, lines, strict=True))
+    index = "".join(f"{key}\t{offsets[at]}\n" for key, at in pairs)
     path = written(tmp_path, file, index.encode())
-    items = [split(contents[at]) for at in lines]
+    ordered = sorted(pairs, key=lambda pair: pair[1])  # which keeps the order of equal ones
+    items = [split(contents[at]) for _, at in ordered]
     with RecordDataset(path) as dataset:
-        assert [str(key) for key in dataset.keys] == [str(key) for key in keys]
+        assert [str(key) for key in dataset.keys] == [str(key) for key, _ in ordered]
         assert [plain(item) for item in dataset] == items
+        assert [plain(dataset[at]) for at in range(len(dataset))] == items
         assert [plain(item) for item in dataset.read_many(range(len(lines)))] == items
-        for key, item in dict(zip(keys, items, strict=True)).items():  # the last one counts
-            assert plain(dataset.get(key)) == plain(dataset.get(str(key))) == item
+        assert [plain(item) for item in dataset[::-1]] == items[::-1]
+        assert [plain(item) for item in dataset[1::3]] == items[1::3]
+        for key in set(keys):
+            records = {at for other, at in pairs if other == key}
+            for name in (key, str(key)):
+                if len(records) == 1:
+                    assert plain(dataset.get(name)) == split(contents[min(records)])
+                else:
+                    with pytest.raises(rec2idx.KeysError, match="several records have the key"):
+                        dataset.get(name)
         for key in {*range(32), "c"} - {*keys, *map(as_number, keys)}:
             with pytest.raises(rec2idx.MissingKeyError, match="has the key"):
                 dataset.get(key)
@@ -93,13 +103,14 @@ def test_an_index_is_given_or_beside_the_file_or_there_is_none(tmp_path):
     other = tmp_path / "other.idx"
     other.write_bytes(b"12\t88\n10\t0\n")
     with RecordDataset(path, other) as dataset:
-        assert list(dataset.keys) == [12, 10]
-        assert labels_of(dataset) == [2, 0]
+        assert list(dataset.keys) == [10, 12]
+        assert labels_of(dataset) == [0, 2]
+        assert labels_of(map(dataset.get, (12, 10))) == [2, 0]  # the order of the index
     with RecordDataset(path) as dataset:
         assert dataset.keys == range(6)
     other.rename(tmp_path / "a.idx")
     with RecordDataset(os.fsencode(path)) as dataset:
-        assert labels_of(dataset) == [2, 0]
+        assert labels_of(dataset) == [0, 2]
 
 
 def test_several_files(tmp_path):
@@ -131,8 +142,9 @@ def test_one_index_over_several_files(tmp_path):
         assert dataset.get(5)[0].label == 5
     (tmp_path / "all.idx").write_bytes(b"1\t220\n2\t132\n3\t88\n")
     with RecordDataset([one, two], tmp_path / "all.idx", labels=[5.0, 2.0]) as dataset:
-        assert labels_of(dataset) == [5, 2]
-        assert list(dataset.keys) == [1, 3]
+        assert labels_of(dataset) == [2, 5]
+        assert list(dataset.keys) == [3, 1]
+        assert dataset.left_out == 1
 
 
 @pytest.mark.parametrize("indexes", [(THREE_INDEX, THREE_INDEX), (b"x\t0\n0\t44\n", b"0\t0\n")])
@@ -141,7 +153,10 @@ def test_a_key_in_the_indexes_of_two_files_is_refused(tmp_path, indexes):
         written(tmp_path, data, index, name)
         for data, index, name in zip((A, B), indexes, "ab", strict=True)
     ]
-    with RecordDataset(paths) as dataset, pytest.raises(rec2idx.KeysError, match="several files"):
+    with (
+        RecordDataset(paths) as dataset,
+        pytest.raises(rec2idx.KeysError, match="over all of them"),
+    ):
         dataset.get(0)
 
 
@@ -164,6 +179,7 @@ def test_images_only_and_labels(tmp_path, index):
         with RecordDataset(path, **options) as dataset:
             assert [plain(item) for item in dataset] == [split(MIXED[at]) for at in dataset.keys]
             assert all(plain(dataset.get(key)) == split(MIXED[key]) for key in dataset.keys)
+            assert dataset.left_out == len(MIXED) - len(dataset)
             return list(dataset.keys)
 
     assert keys() == [0, 1, 2, 3, 4, 5, 6]
@@ -190,63 +206,18 @@ def test_labels_of_any_index(tmp_path, chosen, labels, images_only):
     offsets = [offset for offset, _ in reference.read(file)[0]]
     index = "".join(f"{at}\t{offsets[at]}\n" for at in chosen).encode()
     first = {0: 1, 1: 2, 2: 1, 3: 3, 6: 1}
-    kept = [at for at in chosen if first.get(at) in labels and not (images_only and at in (2, 3))]
+    kept = [
+        at
+        for at in sorted(chosen)
+        if first.get(at) in labels and not (images_only and at in (2, 3))
+    ]
     path = written(tmp_path, file, index)
     if images_only and not kept:
         return
     with RecordDataset(path, labels=labels, images_only=images_only) as dataset:
         assert list(dataset.keys) == kept
+        assert dataset.left_out == len(chosen) - len(kept)
         assert [plain(item) for item in dataset] == [split(MIXED[at]) for at in kept]
-
-
-FACE_INDEX = reference.index(FACE)
-LINES = FACE_INDEX.splitlines(keepends=True)
-
-
-@pytest.mark.parametrize(
-    ("index", "keys"),
-    [
-        (None, [1, 2, 3, 4, 5]),
-        (FACE_INDEX, [1, 2, 3, 4, 5]),
-        (b"".join(LINES[::-1]), [5, 4, 3, 2, 1]),
-        (b"".join(LINES[1:6]), [1, 2, 3, 4, 5]),  # images only already
-        (b"".join(LINES[2:]), [2, 3, 4, 5]),
-        (b"".join(LINES[:4] + LINES[5:]), [1, 2, 3, 5]),
-        (FACE_INDEX.replace(b"0\t0", b"zero\t0"), ["1", "2", "3", "4", "5"]),
-        (b"".join(LINES[:4]), [1, 2, 3]),
-        # As many lines as there are images, and the key that is expected last; but one is no image.
-        (b"".join([LINES[0], b"9" + LINES[6][1:], *LINES[2:6], LINES[1]]), [2, 3, 4, 5, 1]),
-    ],
-)
-def test_insightface(tmp_path, index, keys):
-    """The images alone, with one number for a label."""
-    path = written(tmp_path, FACE, index)
-    with RecordDataset(path) as dataset:
-        assert list(dataset.keys) == keys
-        assert labels_of(dataset) == [[0, 0, 0, 1, 1][int(key) - 1] for key in keys]
-        assert {payload for _, payload in dataset} == {b"8 bytes."}
-        assert dataset.get(2)[0].id == 2
-        with pytest.raises(rec2idx.MissingKeyError):
-            dataset.get(7)
-
-
-def test_insightface_with_two_labels_an_image(tmp_path):
-    """Of which the loader takes the first."""
-    contents = [labelled([3, 4], 0), labelled([8, 1], 1, b"i"), image(9, 2, b"i"),
-                labelled([1, 3], 3)]  # fmt: skip
-    path = written(tmp_path, whole_file(contents))
-    with RecordDataset(path) as dataset:
-        assert [tuple(header) for header, _ in dataset] == [(2, 8.0, 1, 0), (0, 9.0, 2, 0)]
-        assert type(dataset[0][0].label) is float
-    with RecordDataset(path, labels=[8]) as dataset:
-        assert labels_of(dataset) == [8.0]
-
-
-@pytest.mark.parametrize("first", [[2.5, 4], [1, 4], [3, 2], [float("nan"), 3], [3, 4, 5]])
-def test_a_first_record_that_announces_nothing_is_a_record(tmp_path, first):
-    contents = [labelled(first, 0), image(9, 1, b"i"), labelled([1, 2], 2)]
-    with RecordDataset(written(tmp_path, whole_file(contents))) as dataset:
-        assert [plain(item) for item in dataset] == [split(payload) for payload in contents]
 
 
 def test_decode_and_transform(tmp_path):

@@ -7,6 +7,7 @@ import random
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 import reference
@@ -14,6 +15,8 @@ from items import written
 from samples import image, whole_file
 
 from rec2idx import RecordDataset
+
+SHARED = Path("/proc/self/smaps_rollup")
 
 
 @pytest.fixture(scope="module")
@@ -87,15 +90,38 @@ def test_threads(many):
 def test_a_child_opens_the_file_for_itself(many):
     path, _ = many
     with RecordDataset(path) as dataset:
-        before = dataset._files[0].source.fd
+        before = dataset._files.get(0)
         child = os.fork()
         if child == 0:
-            os._exit(0 if dataset._files[0].source.fd != before else 1)
+            os._exit(0 if dataset._files.get(0) is not before else 1)
         assert os.waitpid(child, 0)[1] == 0
 
 
-def test_a_pickle_holds_16_bytes_an_entry(many):
-    path, sums = many
+@pytest.mark.skipif(not SHARED.exists(), reason="Linux tells what is shared")
+@pytest.mark.parametrize(("keys", "size"), [(range(1_000_000), 8), (range(1_000_000, 0, -2), 16)])
+def test_forked_workers_share_the_entries(tmp_path, keys, size):
+    """Of 8 bytes where keys are running numbers, else of 16; a copy for others takes as many."""
+    count = len(keys)
+    lines = "".join(f"{key}\t{44 * at}\n" for at, key in enumerate(keys))
+    path = written(tmp_path, whole_file([image(1, 1, bytes(12))]) * count, lines.encode())
     with RecordDataset(path) as dataset:
-        dataset[0], dataset.get(5)
-        assert len(pickle.dumps(dataset)) < 16 * len(sums) + 2000
+        assert len(dataset) == count
+        assert size * count <= len(pickle.dumps(dataset)) <= size * count + 2000
+        assert list(dataset.keys) == list(keys)
+        child = os.fork()
+        if child == 0:
+            before = written_to()
+            rng = random.Random(1)
+            for _ in range(50_000):
+                dataset[rng.randrange(count)]
+            # Where objects are looked at, pages are written to: those of the entries are not.
+            os._exit(0 if written_to() - before < size * count // 2 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def written_to() -> int:
+    """Bytes of memory that this process does not share any more."""
+    for line in SHARED.read_text().splitlines():
+        if line.startswith("Private_Dirty:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import copy
-import operator
 import os
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from types import TracebackType
 from typing import Any, overload
 
-from .concurrency import ahead
 from .errors import MissingKeyError
-from .fetch import Fetcher, Files, Pair, can_be_mapped
+from .fetch import Fetcher, Pair
 from .image_record import IRHeader
 from .items import Bytes
 from .loading import Wanted, load
-from .sources import StrPath, is_url
-
-AHEAD = 2  # chunks that are read ahead from a disk
-AHEAD_REMOTE = 8  # and from a network
+from .open_files import OpenFiles, is_local
+from .sources import StrPath
 
 
 class RecordDataset(Sequence[Any]):
@@ -31,18 +26,21 @@ class RecordDataset(Sequence[Any]):
     it is the payload. That cannot be told of any other payload that does not begin with a header:
     `MXRecordIO` gives records as they are.
 
-    Items are numbered as the lines of the index are, as in Gluon's ``RecordFileDataset``; without
-    an index, in file order. That is also how iteration goes, with records read ahead, many at
-    once. Each line is an item, also where several have the same key; `get` gives the last of them,
-    as ``MXIndexedRecordIO`` does. Records that an index does not name are no items.
+    Items are numbered in file order, by offset, whatever the order of the index is; that is also
+    how iteration goes, with records read ahead, many at once. So does DALI, while item i of Gluon's
+    ``RecordFileDataset`` is the i-th line of the index. ``[dataset.get(key) for key in ...]`` gives
+    items in the order of any list of keys. Each line of an index is an item, also where several
+    have the same offset. Records that an index does not name are no items.
 
-    A file whose first record is the file header of InsightFace (two labels, whole numbers, and no
-    image) gives what InsightFace's loader gives: the images only, of whose labels the first one
-    counts, as a float.
+    A file with a file header of InsightFace gives what InsightFace's loader gives: the images only,
+    of whose labels the first one counts, as a float. Of several such files, labels of the later
+    ones are moved up by the number of identities in those before, since each counts from 0.
+    `left_out` counts all records that are no items though they were there.
 
     It can be handed to ``torch.utils.data.DataLoader``, with workers too: each process opens the
-    files for itself, and forked ones share the entries, of 16 bytes each; others get a copy of
-    them. Threads may read at once. Slices share all with the whole.
+    files for itself, 128 at once, and forked ones share the entries, of 16 bytes each, or 8 where
+    keys are running numbers; others get a copy of them. Threads may read at once. Slices share all
+    with the whole. ``docs/dataset.md`` says more.
 
     Args:
         records: path or URL of a record file, or several of them.
@@ -52,7 +50,8 @@ class RecordDataset(Sequence[Any]):
         images_only: whether to leave out records without bytes after their labels. This and
             `labels` have the headers of all records read once.
         labels: to leave out the records whose first label is not among these, such as
-            ``range(10)``, and those without labels; by default there is no such condition.
+            ``range(10)``, and those without labels; by default there is no such condition. Labels
+            of several InsightFace files are those that items have.
         decode: called with each payload; what it returns stands in its place.
         transform: called with header and payload, decoded if that is asked for; what it returns
             is the item.
@@ -64,6 +63,8 @@ class RecordDataset(Sequence[Any]):
         BadIndexError: an index is none, or names a place where the files have no record. Without
             `images_only` or `labels` only the end of the files is looked at; other such places are
             a `DamagedRecordError` when they are read.
+        LabelsError: files of InsightFace whose classes cannot be told apart: of several, some are
+            others, or announce no identities; or one is several files laid end to end.
         NoImageError: with `images_only`, no record is left.
         NotRecordIOError: without an index: a file is something else.
         DamagedRecordError: without an index: a file cannot be followed to its end.
@@ -73,6 +74,7 @@ class RecordDataset(Sequence[Any]):
     Raises, where records are read:
         DamagedRecordError: there is no whole record; the attributes ``key``, ``offset``,
             ``expected`` and ``found`` say more.
+        LabelsError: of several InsightFace files, one has a label that it announces no class for.
         FileChangedError: the file is not the one that was opened.
         MissingExtraError: a record has several labels, and NumPy is missing.
         ValueError: the data set is closed.
@@ -102,14 +104,13 @@ class RecordDataset(Sequence[Any]):
         self._table = load(paths, index, Wanted(images_only, labels))
         if mmap:
             for file in self._table.files:
-                if not can_be_mapped(file):
+                if not is_local(file):
                     raise ValueError(f"{file.path}: mmap is for local files only")
-        self._files = Files(self._table.files, mmap)
+        self._files = OpenFiles(self._table.files, mmap)
         self._fetcher = Fetcher(self._table, self._files)
         self._entries = range(len(self._table))
         self._decode = decode
         self._transform = transform
-        self._mapped = mmap
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -128,7 +129,11 @@ class RecordDataset(Sequence[Any]):
             view = copy.copy(self)
             view._entries = self._entries[index]
             return view
-        return self._item(self._fetcher.one(self._entry(index)))
+        try:
+            entry = self._entries[index]
+        except IndexError:
+            raise self._no_item(index) from None
+        return self._item(self._fetcher.one(entry))
 
     def get(self, key: int | str) -> Any:
         r"""Return the item with a key, the last one if there are several.
@@ -138,7 +143,7 @@ class RecordDataset(Sequence[Any]):
 
         Raises:
             MissingKeyError: there is none.
-            KeysError: indexes of several files have that key.
+            KeysError: several records have that key.
         """
         entry = self._table.find(key)
         if entry is None or entry not in self._entries:
@@ -155,8 +160,14 @@ class RecordDataset(Sequence[Any]):
         Raises:
             IndexError: there are not so many.
         """
-        pairs = self._fetcher.many([self._entry(index) for index in indices])
-        return [self._item(pair) for pair in pairs]
+        some = list(indices)
+        entries = self._entries
+        try:
+            wanted = [entries[index] for index in some]
+        except IndexError:
+            wrong = next(at for at in some if not -len(self) <= at < len(self))
+            raise self._no_item(wrong) from None
+        return [self._item(pair) for pair in self._fetcher.many(wanted)]
 
     __getitems__ = read_many
 
@@ -168,31 +179,33 @@ class RecordDataset(Sequence[Any]):
             return keys
         return [keys[entry] for entry in self._entries]  # type: ignore[return-value]
 
+    @property
+    def left_out(self) -> int:
+        """How many records are no items: lines of the indexes, or records of files without one.
+
+        That is because of `images_only` or `labels`, or since they are no images of InsightFace's
+        files. ``len(dataset) + dataset.left_out`` is how many there are. It is the same for slices.
+        """
+        return self._table.left_out
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes the labels of InsightFace's files go up to; None for other files.
+
+        So many identity records are announced by their file headers; None where these announce
+        none.
+        """
+        return self._table.classes
+
     def __iter__(self) -> Generator[Any, None, None]:
         """Yield all items, one after the other."""
-        for pair in self._pairs():
-            yield self._item(pair)
+        pairs = self._fetcher.all(self._entries)
+        if self._decode is None and self._transform is None:
+            return pairs
+        return (self._item(pair) for pair in pairs)
 
-    def _pairs(self) -> Iterator[Pair]:
-        if self._mapped:
-            yield from map(self._fetcher.one, self._entries)
-            return
-        remote = any(is_url(file.path) for file in self._table.files)
-        chunks = self._fetcher.chunks(self._entries)
-        readers = (partial(self._read, chunk) for chunk in chunks)
-        with ahead(readers, AHEAD_REMOTE if remote else AHEAD) as running:
-            for chunk in running:
-                for pairs in chunk:
-                    yield from pairs
-
-    def _read(self, chunk: list[int]) -> Generator[list[Pair], None, None]:
-        yield self._fetcher.many(chunk)
-
-    def _entry(self, index: int) -> int:
-        try:
-            return self._entries[operator.index(index)]
-        except IndexError:
-            raise IndexError(f"item {index} of a data set of {len(self)}") from None
+    def _no_item(self, index: int) -> IndexError:
+        return IndexError(f"item {index} of a data set of {len(self)}")
 
     def _item(self, pair: Pair) -> Any:
         header, payload = pair
@@ -200,7 +213,10 @@ class RecordDataset(Sequence[Any]):
         return (header, content) if self._transform is None else self._transform(header, content)
 
     def close(self) -> None:
-        """Close the files, also for slices. Closing twice is allowed."""
+        """Close the files, also for slices; those that a thread is reading, when it is done.
+
+        Closing twice is allowed.
+        """
         self._files.close()
 
     def __enter__(self) -> RecordDataset:

@@ -141,6 +141,10 @@ class OtherProcessError(RecordIOError, RuntimeError):
     """A file that one process writes was to be written by another one, too."""
 
 
+class LabelsError(RecordIOError, ValueError):
+    """Labels of several files would name different classes by the same number."""
+
+
 class NoImageError(RecordIOError, ValueError):
     """Of all records, none has an image; or there is no picture to pack."""
 

@@ -2,132 +2,67 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import struct
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple, cast
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 from ._walk import WALKING
-from .concurrency import in_parallel
+from .concurrency import ahead, in_parallel
 from .damage import error_of, of_key
-from .errors import DamagedRecordError, FileChangedError, NotRecordIOError
-from .framing import HEADER_SIZE, MAGIC, MAX_LENGTH, padded, payload_of
+from .errors import DamagedRecordError, FileChangedError, LabelsError, NotRecordIOError
+from .framing import HEADER_SIZE, IR_HEADER_SIZE, MAGIC, MAX_LENGTH, payload_of
 from .image_record import IRHeader
 from .items import Bytes, split
+from .open_files import LOCAL, REMOTE, Manner, OpenFile, OpenFiles, is_local
 from .segments import Walker
-from .sources import LocalFile, Location, Source
-from .table import DataFile, Table
+from .sources import Source
+from .table import Table
 
 Pair = tuple[IRHeader | None, Bytes]
 
-CHUNK = 1024  # records that are read ahead at once, at most
+AHEAD = 8  # reads from a disk that are announced before they are made
 REQUESTS = 8  # reads from a network under way at once
 
 _PART = struct.Struct("<II")
+_RECORD = struct.Struct("<IIIfQQ")  # a part's header, and an IRHeader
+_new = tuple.__new__  # as IRHeader itself does, but for counting the fields
 
 
-@dataclass(frozen=True)
-class Manner:
-    """How a storage is read, in bytes.
-
-    Attributes:
-        near: where the next record is not farther away, all up to it is read at once.
-        peek: what is read otherwise, to see how long the record is.
-        gap: what may lie between two records that are read at once.
-        window: what is read at once.
-    """
-
-    near: int
-    peek: int
-    gap: int
-    window: int
-
-
-LOCAL = Manner(1 << 18, 1 << 16, 1 << 14, 1 << 20)
-REMOTE = Manner(1 << 20, 1 << 18, 1 << 20, 1 << 22)
-
-
-class Opened:
-    """A file of a data set, open in this process.
+class Window(NamedTuple):
+    """Records of a file that are read at once.
 
     Attributes:
-        source: the file.
-        manner: how it is read.
-        view: its bytes in memory, where that was asked for.
+        number: number of the file.
+        start: where to read, in the files laid end to end.
+        stop: where to stop.
+        entries: the records, in order.
     """
-
-    def __init__(self, source: Source, view: memoryview | None) -> None:
-        self.source = source
-        self.manner = LOCAL if isinstance(source, LocalFile) else REMOTE
-        self.view = view
-
-    def close(self) -> None:
-        """Close the file. Memory that somebody still looks at stays."""
-        self.view = None
-        cast(LocalFile, self.source).close()
-
-
-class Files:
-    """The files of a data set; each process opens those that it reads.
-
-    No lock is taken: one that another thread holds during a fork would stay locked in the child.
-
-    Args:
-        files: the files.
-        mapped: whether to map them into memory.
-    """
-
-    def __init__(self, files: tuple[DataFile, ...], mapped: bool) -> None:
-        self._files = files
-        self._mapped = mapped
-        self._closed = False
-        self._own: dict[int, dict[int, Opened]] = {}  # by process, then by number
-
-    def __getitem__(self, number: int) -> Opened:
-        own = self._own.get(os.getpid())
-        found = None if own is None else own.get(number)
-        return self._open(number) if found is None else found
-
-    def _open(self, number: int) -> Opened:
-        file = self._files[number]
-        if self._closed:
-            raise ValueError(f"{file.path}: the data set is closed")
-        source = cast(Source, file.place.open())
-        source.path = file.path
-        view = None
-        if self._mapped and file.size and isinstance(source, LocalFile):
-            view = memoryview(mmap.mmap(source.fd, file.size, access=mmap.ACCESS_READ))
-        opened = Opened(source, view)
-        kept = self._own.setdefault(os.getpid(), {}).setdefault(number, opened)
-        if kept is not opened:  # another thread was faster
-            opened.close()
-        return kept
-
-    def close(self) -> None:
-        """Close all. Closing twice is allowed."""
-        self._closed = True
-        own, self._own = self._own, {}
-        for files in own.values():
-            for opened in files.values():
-                opened.close()
-
-    def __del__(self) -> None:
-        self.close()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_own": {}}
-
-
-class _Request(NamedTuple):
-    """A record to be read: file, offset in it, bytes to read first, entry, place in the answer."""
 
     number: int
-    offset: int
-    length: int
-    entry: int
-    slot: int
+    start: int
+    stop: int
+    entries: Sequence[int]
+
+
+class Bunch(NamedTuple):
+    """Records, and the bytes that hold them.
+
+    Attributes:
+        opened: the file.
+        entries: the records.
+        data: bytes of the file.
+        start: where they start in it.
+    """
+
+    opened: OpenFile
+    entries: Sequence[int]
+    data: Bytes
+    start: int
 
 
 class Fetcher:
@@ -139,102 +74,171 @@ class Fetcher:
 
     Raises, where records are read:
         DamagedRecordError: there is no whole record; the error says where and under which key.
+        LabelsError: its label is that of no class.
         FileChangedError: the file is another one than when the table was made.
         OSError: it cannot be read.
     """
 
-    def __init__(self, table: Table, files: Files) -> None:
+    def __init__(self, table: Table, files: OpenFiles) -> None:
         self._table = table
+        self._bounds = table.bounds
+        self._bases = [file.base for file in table.files]
+        self._manners = [LOCAL if is_local(file) else REMOTE for file in table.files]
         self._files = files
+        self._remote = REMOTE in self._manners
+        self._mapped = files.mapped
 
     def one(self, entry: int) -> Pair:
         """Read one record."""
-        number, offset, span = self._table.place(entry)
-        opened = self._files[number]
+        start = self._bounds[entry]
+        opened = self._files.get(bisect_right(self._bases, start) - 1)
+        offset = start - opened.base
         if opened.view is not None:
-            return self._pair(opened, number, entry, offset, opened.view, offset)
-        data = opened.source.read(offset, _length(opened.manner, span))
-        return self._pair(opened, number, entry, offset, data, 0)
-
-    def many(self, entries: Iterable[int]) -> list[Pair]:
-        """Read several records, in the order given; those that lie close together at once."""
-        requests = []
-        for slot, entry in enumerate(entries):
-            number, offset, span = self._table.place(entry)
-            length = _length(self._files[number].manner, span)
-            requests.append(_Request(number, offset, length, entry, slot))
-        windows = list(self._windows(sorted(requests)))
-        remote = any(self._files[window[0].number].manner is REMOTE for window in windows)
-        found: dict[int, Pair] = {}
-        for pairs in in_parallel(self._window, windows, REQUESTS if remote else 1):
-            found.update(pairs)
-        return [found[slot] for slot in range(len(requests))]
-
-    def chunks(self, entries: Iterable[int]) -> Iterator[list[int]]:
-        """Cut entries into what is read ahead at once."""
-        chunk: list[int] = []
-        size = 0
-        for entry in entries:
-            number, _, span = self._table.place(entry)
-            manner = self._files[number].manner
-            size += _length(manner, span)
-            chunk.append(entry)
-            if size >= manner.window or len(chunk) == CHUNK:
-                yield chunk
-                chunk, size = [], 0
-        if chunk:
-            yield chunk
-
-    def _windows(self, requests: list[_Request]) -> Iterator[list[_Request]]:
-        """Put requests that lie close together into one window."""
-        window: list[_Request] = []
-        end = 0
-        for request in requests:
-            manner = self._files[request.number].manner
-            fits = (
-                window
-                and request.number == window[0].number
-                and request.offset - end <= manner.gap
-                and request.offset + request.length - window[0].offset <= manner.window
-            )
-            if window and not fits:
-                yield window
-                window, end = [], 0
-            window.append(request)
-            end = max(end, request.offset + request.length)
-        if window:
-            yield window
-
-    def _window(self, window: list[_Request]) -> dict[int, Pair]:
-        number, start = window[0].number, window[0].offset
-        opened = self._files[number]
-        if opened.view is not None:
-            data: Bytes = opened.view
-            start = 0
+            return self._pair(opened, entry, offset, opened.view, offset)
+        length = _length(opened.manner, self._bounds[entry + 1] - start)
+        if opened.fd >= 0:
+            data = os.pread(opened.fd, length, offset)
         else:
-            end = max(request.offset + request.length for request in window)
-            data = opened.source.read(start, end - start)
-        return {
-            slot: self._pair(opened, number, entry, offset, data, offset - start)
-            for _, offset, _, entry, slot in window
-        }
+            data = opened.source.read(offset, length)
+        return self._pair(opened, entry, offset, data, 0)
 
-    def _pair(
-        self, opened: Opened, number: int, entry: int, offset: int, data: Bytes, at: int
-    ) -> Pair:
+    def many(self, entries: Sequence[int]) -> list[Pair]:
+        """Read several records, in the order given; those that lie close together at once."""
+        order = sorted(range(len(entries)), key=entries.__getitem__)
+        windows = self._windows([entries[at] for at in order])
+        if self._remote:
+            bunches: Iterable[Bunch] = in_parallel(self._read, windows, REQUESTS)
+        else:
+            bunches = self._bunches(windows)
+        pairs = chain.from_iterable(map(self._pairs, bunches))
+        found = dict(zip(order, pairs, strict=True))
+        return [found[at] for at in range(len(entries))]
+
+    def all(self, entries: range) -> Generator[Pair, None, None]:
+        """Yield many records one after the other; in file order, they are read ahead."""
+        if self._mapped or entries.step < 0:
+            yield from map(self.one, entries)
+            return
+        windows = self._runs(entries) if entries.step == 1 else self._windows(entries)
+        if not self._remote:
+            yield from chain.from_iterable(map(self._pairs, self._bunches(windows)))
+            return
+        with ahead((partial(self._bunch, window) for window in windows), REQUESTS) as running:
+            for bunch in chain.from_iterable(running):
+                yield from self._pairs(bunch)
+
+    def _runs(self, entries: range) -> Iterator[Window]:
+        """Put records that follow each other into windows, as `_windows` does but for the gaps."""
+        bounds = self._bounds
+        first = entries.start
+        while first < entries.stop:
+            start = bounds[first]
+            number, end, manner = self._file_at(start)
+            most = min(start + manner.window, end)
+            after = bisect_right(bounds, most, first + 1, entries.stop + 1) - 1
+            if after <= first + 1 or bounds[after] - start > (after - first) * manner.near:
+                after = first + 1
+            stop = bounds[after]
+            if after == first + 1:
+                stop = min(start + _length(manner, stop - start), end)
+            yield Window(number, start, stop, range(first, after))
+            first = after
+
+    def _windows(self, entries: Iterable[int]) -> Iterator[Window]:
+        """Put records, in file order, into windows: those together that lie close together."""
+        bounds = self._bounds
+        number, end, manner = -1, -1, LOCAL
+        start = stop = 0
+        window: list[int] = []
+        for entry in entries:
+            at = bounds[entry]
+            if at >= end:
+                if window:
+                    yield Window(number, start, stop, window)
+                    window = []
+                number, end, manner = self._file_at(at)
+            after = min(at + _length(manner, bounds[entry + 1] - at), end)
+            if window and (at - stop > manner.gap or after - start > manner.window):
+                yield Window(number, start, stop, window)
+                window = []
+            if not window:
+                start = stop = at
+            window.append(entry)
+            stop = max(stop, after)
+        if window:
+            yield Window(number, start, stop, window)
+
+    def _file_at(self, at: int) -> tuple[int, int, Manner]:
+        """Return the number of a file, where it ends, and how it is read."""
+        number = bisect_right(self._bases, at) - 1
+        return number, self._bases[number] + self._table.files[number].size, self._manners[number]
+
+    def _bunches(self, windows: Iterable[Window]) -> Iterator[Bunch]:
+        """Read windows, and tell the operating system which ones are next."""
+        waiting: deque[Window] = deque()
+        for window in windows:
+            waiting.append(window)
+            if len(waiting) > 1:  # not for the only one
+                self._announce(window)
+            if len(waiting) > AHEAD:
+                yield self._read(waiting.popleft())
+        yield from map(self._read, waiting)
+
+    def _announce(self, window: Window) -> None:
+        if hasattr(os, "posix_fadvise"):
+            number, start, stop, _ = window
+            opened = self._files.get(number)
+            if opened.fd >= 0:
+                offset = start - opened.base
+                os.posix_fadvise(opened.fd, offset, stop - start, os.POSIX_FADV_WILLNEED)
+
+    def _bunch(self, window: Window) -> Generator[Bunch, None, None]:
+        yield self._read(window)
+
+    def _read(self, window: Window) -> Bunch:
+        number, start, stop, entries = window
+        opened = self._files.get(number)
+        if opened.view is not None:
+            return Bunch(opened, entries, opened.view, 0)
+        offset = start - opened.base
+        return Bunch(opened, entries, opened.source.read(offset, stop - start), offset)
+
+    def _pairs(self, bunch: Bunch) -> Iterator[Pair]:
+        opened, entries, data, start = bunch
+        bounds, origin, last = self._bounds, start + opened.base, len(data) - _RECORD.size
+        plain = opened.classes is None
+        for entry in entries:
+            at = bounds[entry] - origin
+            if at <= last and plain:
+                # What most records are: in one part, with one label.
+                magic, length, *fields = _RECORD.unpack_from(data, at)
+                stop = at + HEADER_SIZE + length
+                if magic == MAGIC and not fields[0] and length >= IR_HEADER_SIZE and stop <= last:
+                    yield _new(IRHeader, fields), data[at + _RECORD.size : stop]
+                    continue
+            yield self._pair(opened, entry, at + start, data, at)
+
+    def _pair(self, opened: OpenFile, entry: int, offset: int, data: Bytes, at: int) -> Pair:
         """Return the record at `offset`, of which some bytes are known: `data`, from `at` on."""
-        first_label = self._table.files[number].images is not None
-        if at + HEADER_SIZE <= len(data):
-            magic, lrec = _PART.unpack_from(data, at)
-            if magic == MAGIC and lrec <= MAX_LENGTH:  # a record of one part
-                whole = HEADER_SIZE + padded(lrec)
-                if at + whole > len(data) and offset + whole <= opened.source.size:
-                    data, at = opened.source.read(offset, whole), 0
-                if at + whole <= len(data):
-                    at += HEADER_SIZE
-                    return split(data, at, at + lrec, first_label)
-        payload = self._walked(opened.source, entry, offset)
-        return split(payload, 0, len(payload), first_label)
+        try:
+            if at + HEADER_SIZE <= len(data):
+                magic, lrec = _PART.unpack_from(data, at)
+                if magic == MAGIC and lrec <= MAX_LENGTH:  # a record of one part
+                    whole = HEADER_SIZE + (lrec + 3 & ~3)
+                    if at + whole > len(data) and offset + whole <= opened.source.size:
+                        data, at = opened.source.read(offset, whole), 0
+                    if at + whole <= len(data):
+                        at += HEADER_SIZE
+                        return split(data, at, at + lrec, opened.classes)
+            payload = self._walked(opened.source, entry, offset)
+            return split(payload, 0, len(payload), opened.classes)
+        except LabelsError as error:
+            error.path, error.key, error.offset = (
+                opened.source.path,
+                self._table.keys[entry],
+                offset,
+            )
+            raise
 
     def _walked(self, source: Source, entry: int, offset: int) -> bytes:
         """Return the payload of a record of several parts, or raise what is wrong with it."""
@@ -256,11 +260,7 @@ class Fetcher:
 def _length(manner: Manner, span: int) -> int:
     """Return how many bytes to read first of a record, with so many to the next one.
 
-    Where the next one is far away, or an index says so, the record may be short all the same.
+    Where the next one is far away, or an index says so, the record may be short all the same; and
+    where it is nearer than a record is long, it is the same one, or the index is wrong.
     """
-    return span if span <= manner.near else manner.peek
-
-
-def can_be_mapped(file: DataFile) -> bool:
-    """Return whether a file can be mapped into memory."""
-    return isinstance(file.place, Location)
+    return span if HEADER_SIZE <= span <= manner.near else manner.peek

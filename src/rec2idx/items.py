@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .framing import IR_HEADER_SIZE
 from .image_record import IRHeader, import_numpy
+from .table import Classes
 
 if TYPE_CHECKING:
     import numpy
@@ -15,10 +16,11 @@ Bytes = bytes | memoryview
 
 _HEADER = struct.Struct("<IfQQ")
 _LABEL = struct.Struct("<f")
+_new = tuple.__new__  # as IRHeader itself does, but for counting the fields
 
 
 def split(
-    data: Bytes, start: int, stop: int, first_label: bool = False
+    data: Bytes, start: int, stop: int, classes: Classes | None = None
 ) -> tuple[IRHeader | None, Bytes]:
     """Split the payload that is ``data[start:stop]``; what is no image record has no header.
 
@@ -28,7 +30,11 @@ def split(
         data: some bytes.
         start: where the payload starts in them.
         stop: where it ends.
-        first_label: whether of several labels only the first one is wanted, as a number.
+        classes: those of an InsightFace file, of whose labels only the first one is wanted, as the
+            number of a class.
+
+    Raises:
+        LabelsError: there is no such class.
 
     >>> header, image = split(struct.pack("<IfQQ", 0, 3.0, 7, 0) + b"image", 0, 29)
     >>> header.label, header.id, image
@@ -39,13 +45,17 @@ def split(
     body = start + IR_HEADER_SIZE
     if body > stop:
         return None, data[start:stop]
-    flag, label, number, number2 = _HEADER.unpack_from(data, start)
+    fields = _HEADER.unpack_from(data, start)
+    flag = fields[0]
     if flag:
         labels, body = body, body + 4 * flag
         if body > stop:
             return None, data[start:stop]
-        label = _LABEL.unpack_from(data, labels)[0] if first_label else _array(data, labels, flag)
-    return IRHeader(flag, label, number, number2), data[body:stop]
+        label = _LABEL.unpack_from(data, labels)[0] if classes else _array(data, labels, flag)
+        fields = flag, label, fields[2], fields[3]
+    if classes is not None:
+        fields = flag, classes.label(fields[1]), fields[2], fields[3]
+    return _new(IRHeader, fields), data[body:stop]
 
 
 def _array(data: Bytes, start: int, count: int) -> numpy.ndarray:

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import errno
 import os
-import struct
 from array import array
 from bisect import bisect_left
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 
-from . import _heads
-from ._walk import WALKING
-from .entries import TOP
-from .errors import BadIndexError, NoImageError
-from .framing import IR_HEADER_SIZE, MAGIC_BYTES
+from . import _heads, _tally
+from ._lines import sort_entries
+from .concurrency import WAITING_FILES, in_parallel, jobs_of_each
+from .errors import BadIndexError, LabelsError, NoImageError
+from .faces import (
+    HEADS,
+    FileHeader,
+    announced_images,
+    as_float32,
+    comes_first,
+    file_header,
+    find_header,
+    header_behind,
+    require_no_more,
+)
+from .framing import MAGIC_BYTES
 from .index import default_index_path
 from .lines import IndexFile, read_index
 from .scan import scan
-from .segments import Batch, Walker
-from .select import is_file_header
-from .sources import Source, Stream, StrPath, is_url, opened
-from .table import DataFile, Keys, Table, joined
+from .segments import Batch
+from .sources import Place, Stream, StrPath, is_url, opened
+from .table import Classes, DataFile, Keys, Table, joined
 
-PEEK = 1 << 12  # bytes that are read at once to see one record
-HEADS = IR_HEADER_SIZE + 4  # bytes of each payload that a selection needs: also the first label
-_FIRST_LABEL = struct.Struct("<8xIf16xf")  # of a head: flag, label, the first label behind it
-_EXACT = 1 << 24  # whole numbers below are exact as float32
 _IS_IMAGE = bytes(kind == _heads.IMAGE for kind in range(256))
 _HAS_LABEL = bytes(kind in (_heads.IMAGE, _heads.NO_IMAGE) for kind in range(256))
 # What is odd about lines that give no entry: all but a blank one stand for a record that is lost.
@@ -50,55 +56,100 @@ class Wanted:
     images_only: bool = False
     labels: Container[float] | None = None
 
-    def __bool__(self) -> bool:
-        return self.images_only or self.labels is not None
 
-    def marks(self, batch: Batch) -> bytes | bytearray:
-        """Return a byte for each record of a batch with heads: 1 if it is wanted, or 0."""
-        assert batch.heads is not None
-        kinds = _heads.kinds(batch.sizes, batch.heads).tobytes()
-        if self.labels is None:
-            return kinds.translate(_IS_IMAGE)
-        marks = bytearray(kinds.translate(_IS_IMAGE if self.images_only else _HAS_LABEL))
-        for at, (flag, label, first) in enumerate(_FIRST_LABEL.iter_unpack(batch.heads)):
+@dataclass(frozen=True)
+class _File:
+    """A file that was looked at: see `DataFile`; and the index beside it, None if there is none."""
+
+    path: str
+    place: Place
+    size: int
+    index: str | None
+
+
+@dataclass
+class _Entries:
+    """Entries of a file, in its order.
+
+    Attributes:
+        offsets: where records start in the file, an array of uint64.
+        keys: their keys; None for running numbers.
+        entries: how many there were before any were left out.
+        header: the file header of InsightFace; None in other files.
+        marks: a byte for each of these entries, 0 to leave it out; None to leave out none.
+        labels: the first label of each of these entries, where labels decide.
+    """
+
+    offsets: array[int]
+    keys: array[int] | list[str] | None
+    entries: int
+    header: FileHeader | None = None
+    marks: bytes | bytearray | None = None
+    labels: array[float] | None = None
+
+    def choose(self, labels: Container[float], first: int) -> None:
+        """Leave out records without a label, or with one that is not among these.
+
+        Args:
+            labels: the labels.
+            first: what is added to the labels in the file.
+        """
+        marks = bytearray(self.marks or b"")
+        for at, label in enumerate(self.labels or ()):
             if marks[at]:
-                label = first if flag else label
                 # A range looks through all of its numbers for one that is no int.
-                marks[at] = (int(label) if label.is_integer() else label) in self.labels
-        return marks
+                marks[at] = (int(label) + first if label.is_integer() else label + first) in labels
+        self.marks = marks
 
+    def kept(self, first: int) -> tuple[array[int], Keys]:
+        """Return offsets and keys of those that are not left out.
 
-_IMAGES = Wanted(images_only=True)
+        Args:
+            first: the first running number.
+        """
+        keys: Keys = range(first, first + self.entries) if self.keys is None else self.keys
+        if self.marks is None or self.marks.count(0) == 0:
+            return self.offsets, keys
+        offsets = array("Q", compress(self.offsets, self.marks))
+        if isinstance(keys, list):
+            return offsets, list(compress(keys, self.marks))
+        return offsets, array("Q", compress(keys, self.marks))
 
 
 def load(paths: Sequence[str], index: StrPath | None, wanted: Wanted) -> Table:
     """Return the table of a data set; arguments and errors are those of `RecordDataset`."""
-    files = tuple(_files(paths, None if index is None else os.fsdecode(index)))
-    keys: list[Keys] = []
-    offsets = array("Q")
-    entries = 0
-    for group in _groups(files):
-        found = _entries(group, wanted, entries)
-        entries += found.entries
-        keys.append(found.keys)
-        _extend(offsets, found.offsets, group[0].base)
+    at_once = min(WAITING_FILES, len(paths)) if any(map(is_url, paths)) else 1
+    files = in_parallel(partial(_look, beside=index is None), paths, at_once)
+    groups = [[file] for file in files]
+    indexes = [file.index for file in files]
+    if index is not None:
+        groups, indexes = [files], [os.fsdecode(index)]
+    read = partial(_read_group, wanted=wanted, jobs=jobs_of_each(None, at_once))
+    found = in_parallel(lambda pair: read(*pair), zip(groups, indexes, strict=True), at_once)
+    parts = [part for group in found for part in group]
+    classes = _classes(files, parts)
+    offsets, keys, entries, base = array("Q"), [], 0, 0
+    data_files = []
+    for file, part, own in zip(files, parts, classes, strict=True):
+        if wanted.labels is not None:
+            part.choose(wanted.labels, own.first if own else 0)
+        some_offsets, some_keys = part.kept(entries)
+        offsets = _joined(offsets, some_offsets, base)
+        keys.append(some_keys)
+        data_files.append(DataFile(file.path, file.place, file.size, base, own))
+        entries += part.entries
+        base += file.size
     if wanted.images_only and not offsets:
         raise NoImageError("no record has bytes after its labels", path=paths[0])
-    return Table(files, offsets, joined(keys))
+    return Table(tuple(data_files), offsets, joined(keys), entries)
 
 
-def _files(paths: Sequence[str], index: str | None) -> Iterator[DataFile]:
-    base = 0
-    for number, path in enumerate(paths):
-        with opened(path) as source:
-            if isinstance(source, Stream):
-                what = "a data set needs files that can be read at any place, and this cannot"
-                raise OSError(errno.EINVAL, what, path)
-            own = index if index is not None else index_beside(path)
-            group = number if index is None else 0
-            images = _images_end(source)
-            yield DataFile(path, source.location(), source.size, base, own, group, images)
-            base += source.size
+def _look(path: str, beside: bool) -> _File:
+    with opened(path) as source:
+        if isinstance(source, Stream):
+            what = "a data set needs files that can be read at any place, and this cannot"
+            raise OSError(errno.EINVAL, what, path)
+        return _File(path, source.location(), source.size, index_beside(path) if beside else None)
 
 
 def index_beside(path: str) -> str | None:
@@ -117,149 +168,241 @@ def index_beside(path: str) -> str | None:
     return index
 
 
-def _images_end(source: Source) -> int | None:
-    """Return the number of the first record behind the images; None if InsightFace has no part.
+def _classes(files: list[_File], parts: list[_Entries]) -> list[Classes | None]:
+    """Return the classes of each file, among those of all; None where it is not of InsightFace.
 
-    Its file header says so: the record of two labels, whole numbers of which the second is no less.
+    Raises:
+        LabelsError: they cannot be told apart.
     """
-    first = _record_at(source, 0, IR_HEADER_SIZE + 8)
-    if first is None or first.heads is None or not is_file_header(first):
-        return None
-    behind, end = struct.unpack_from("<2f", first.heads, 8 + IR_HEADER_SIZE)
-    if not (1 < behind <= end < TOP and behind.is_integer() and end.is_integer()):
-        return None
-    return int(behind)
+    faces = [part.header for part in parts if part.header is not None]
+    if not faces:
+        return [None] * len(parts)
+    found: list[Classes | None] = []
+    first = 0
+    for file, part in zip(files, parts, strict=True):
+        header = part.header
+        if header is None and part.offsets:
+            raise LabelsError(
+                "the labels of this file may clash with those of a file of InsightFace",
+                path=file.path,
+                expected="a file header of InsightFace, as in the other one",
+                found="none",
+                advice="make a data set of each",
+            )
+        if header is None or len(faces) == 1:
+            found.append(None if header is None else Classes(0, header.classes, alone=True))
+            continue
+        if header.classes == 0:
+            raise LabelsError(
+                "the classes of this file may clash with those of the others",
+                path=file.path,
+                expected="a file header that says how many they are",
+                found="one that announces no identity records",
+                advice="make a data set of each",
+            )
+        count = header.classes + header.slack
+        found.append(Classes(first, count, alone=False))
+        first += count
+    return found
 
 
-def _groups(files: Sequence[DataFile]) -> Iterator[list[DataFile]]:
-    for group in dict.fromkeys(file.group for file in files):
-        yield [file for file in files if file.group == group]
+def _joined(offsets: array[int], more: array[int], base: int) -> array[int]:
+    """Return offsets and some more, which are moved by so many bytes."""
+    if base == 0:
+        return offsets + more if offsets else more
+    offsets.extend(map(base.__add__, more))
+    return offsets
 
 
-@dataclass
-class _Entries:
-    """The entries of files with one index: offsets from the first byte of the first of them.
+def _read_group(
+    files: list[_File], index: str | None, *, wanted: Wanted, jobs: int | None
+) -> list[_Entries]:
+    """Return the entries of files with one index, or of one file without."""
+    if index is None:
+        return [_walked(files[0], wanted, jobs)]
+    offsets, keys = _in_file_order(read_entries(index))
+    if offsets[-1] >= sum(file.size for file in files):
+        raise _wrong(
+            index, offsets[-1], files, "an offset before the end of the file", "a larger one"
+        )
+    found, base, start = [], 0, 0
+    for file in files:
+        stop = bisect_left(offsets, base + file.size, start)
+        own, own_keys = offsets, keys
+        if len(files) > 1:
+            own, own_keys = array("Q", map((-base).__add__, offsets[start:stop])), keys[start:stop]
+        try:
+            found.append(_listed(file, own, own_keys, len(files) == 1, wanted, jobs))
+        except _NoRecordError as error:
+            raise _wrong(
+                index, base + error.offset, files, "the start of a record", "none"
+            ) from None
+        base += file.size
+        start = stop
+    return found
 
-    Attributes:
-        offsets: where records start, an array of uint64.
-        keys: their keys.
-        entries: how many there were before any were left out.
-    """
 
-    offsets: array[int]
-    keys: Keys
-    entries: int
-
-    def marked(self, marks: bytes | bytearray) -> _Entries:
-        """Return those whose mark is not 0."""
-        if marks.count(0) == 0:
-            return self
-        offsets = array("Q", compress(self.offsets, marks))
-        if isinstance(self.keys, list):
-            return _Entries(offsets, list(compress(self.keys, marks)), self.entries)
-        return _Entries(offsets, array("Q", compress(self.keys, marks)), self.entries)
-
-    def cut(self, start: int, stop: int) -> _Entries:
-        """Return some that follow each other."""
-        return _Entries(self.offsets[start:stop], self.keys[start:stop], self.entries)
+def _in_file_order(index: IndexFile) -> tuple[array[int], array[int] | list[str]]:
+    if not isinstance(index.keys, list):
+        sort_entries(index.offsets, index.keys)
+        return index.offsets, index.keys
+    lines = array("Q", range(len(index.offsets)))
+    sort_entries(index.offsets, lines)
+    return index.offsets, [index.keys[line] for line in lines]
 
 
-def _entries(group: list[DataFile], wanted: Wanted, first: int) -> _Entries:
-    """Return the entries of files with one index, or of one file without.
+class _NoRecordError(Exception):
+    """An index names a byte where no record starts."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+def _listed(
+    file: _File,
+    offsets: array[int],
+    keys: array[int] | list[str],
+    alone: bool,
+    wanted: Wanted,
+    jobs: int | None,
+) -> _Entries:
+    """Return the entries of a file that an index names.
 
     Args:
-        group: the files.
+        file: the file.
+        offsets: those of its entries, in order, from its own first byte on.
+        keys: their keys.
+        alone: whether the index is of this file only.
         wanted: which records are.
-        first: the first key of a file without an index.
+        jobs: as `scan` takes it.
     """
-    index = group[0].index
-    if index is None:
-        offsets, marks = _walk(group, wanted)
-        keys = range(first, first + len(offsets))
-        return _Entries(offsets, keys, len(offsets)).marked(marks)
-    listed = read_entries(index)
-    _require_inside(listed, group)
-    found = _Entries(listed.offsets, listed.keys, len(listed.offsets))
-    if not wanted:
-        if all(file.images is None for file in group):
-            return found
-        if len(group) == 1 and (images := _announced_images(found, group[0])) is not None:
-            return images
-    return found.marked(_marks(listed, group, wanted))
-
-
-def _announced_images(found: _Entries, file: DataFile) -> _Entries | None:
-    """Return the images of an InsightFace file as its loader finds them; None if they are not told.
-
-    That is by their keys, from 1 to what the file header says, if the index has all of these, in
-    order, behind the key 0 of the file header. An index that has neither the file header nor the
-    identity records, which are the last ones, was made to have images only.
-    """
-    least, largest = _heads.bounds(found.offsets)
-    if least > 0 and _is_image(file, largest):
+    found = _Entries(offsets, keys, len(offsets))
+    if not offsets:
         return found
-    stop = file.images
-    if stop is None or stop >= _EXACT or not isinstance(found.keys, array):
-        return None
-    if len(found.keys) < stop or found.offsets[0] != 0:
-        return None
-    # Rising numbers from 0 with as many steps as there are leave no gap.
-    whole = found.keys[0] == 0 and found.keys[stop - 1] == stop - 1 and _heads.rises(found.keys)
-    return found.cut(1, stop) if whole else None
-
-
-def _is_image(file: DataFile, offset: int) -> bool:
     with file.place.open() as source:
-        record = _record_at(source, offset, IR_HEADER_SIZE)
-    return record is not None and _IMAGES.marks(record) == b"\1"
-
-
-def _record_at(source: Source, offset: int, heads: int) -> Batch | None:
-    """Return the record at an offset with its head; None if there is no whole one."""
-    walker = Walker(source, offset, block=PEEK, heads=heads)
-    while walker.walk.status == WALKING:
-        if (piece := walker.records(1)) is not None:
-            return Batch(0, *piece)
-    return None
-
-
-def _walk(group: list[DataFile], wanted: Wanted) -> tuple[array[int], bytearray]:
-    """Return where all records of some files start, and a mark for each that is wanted."""
-    offsets = array("Q")
-    marks = bytearray()
-    for file in group:
-        rule = wanted
-        if file.images is not None:
-            rule = Wanted(True, wanted.labels) if wanted else _IMAGES
-        if file.size == 0:
-            continue
-        with file.place.open() as source:
-            for batch in scan(source, heads=HEADS if rule else 0):
-                _extend(offsets, batch.offsets, file.base - group[0].base)
-                marks += rule.marks(batch) if rule else b"\1" * len(batch)
-    return offsets, marks
-
-
-def _extend(offsets: array[int], more: array[int], base: int) -> None:
-    """Append offsets, of int64 or uint64, moved by so many bytes."""
-    if base == 0:
-        offsets.frombytes(memoryview(more).cast("B"))
-    else:
-        offsets.extend(map(base.__add__, more))
-
-
-def _marks(index: IndexFile, group: list[DataFile], wanted: Wanted) -> bytes | bytearray:
-    """Return a mark for each entry of an index whose record is wanted."""
-    offsets, marks = _walk(group, wanted)
-    if index.offsets == offsets:
-        return marks
-    found = bytearray(len(index.offsets))
-    for entry, offset in enumerate(index.offsets):
-        at = bisect_left(offsets, offset)
-        if at == len(offsets) or offsets[at] != offset:
-            raise _wrong(index, entry, group, "the start of a record", "none")
-        found[entry] = marks[at]
+        source.path = file.path
+        found.header = find_header(source, offsets, _zero(offsets, keys) if alone else None)
+        if wanted.labels is None:
+            span = None
+            if found.header is not None:
+                span = announced_images(source, found.header, offsets)
+            elif not wanted.images_only:
+                return found
+            if span is not None:
+                first, last = span
+                found.offsets, found.keys = offsets[first:last], keys[first:last]
+                return found
+    walk = _Walk(file, found.header, wanted, jobs)
+    numbers = walk.numbers_of(offsets)
+    if found.header is not None:
+        walk.require_no_more(numbers[-1] + 1)
+    found.marks, found.labels = walk.marks(), walk.labels
+    if not isinstance(numbers, range):  # it does not name all records, each once
+        found.marks = bytes(map(found.marks.__getitem__, numbers))
+        if found.labels is not None:
+            found.labels = array("f", map(found.labels.__getitem__, numbers))
     return found
+
+
+def _zero(offsets: array[int], keys: array[int] | list[str]) -> int | None:
+    """Return the offset of the key 0; None if there is none."""
+    try:
+        return offsets[keys.index("0" if isinstance(keys, list) else 0)]  # type: ignore[arg-type]
+    except ValueError:
+        return None
+
+
+def _walked(file: _File, wanted: Wanted, jobs: int | None) -> _Entries:
+    """Return the records of a file without an index."""
+    walk = _Walk(file, None, wanted, jobs)
+    count = len(walk.offsets)
+    if walk.header is not None:
+        walk.require_no_more(count)
+    return _Entries(walk.offsets, None, count, walk.header, walk.marks(), walk.labels)
+
+
+class _Walk:
+    """What there is in a file, which is walked.
+
+    Args:
+        file: the file.
+        header: its file header of InsightFace; None if there is none, or it was not looked for.
+        wanted: which records are.
+        jobs: as `scan` takes it.
+
+    Attributes:
+        offsets: where each record starts, an array of uint64.
+        labels: the first label of each, where labels decide; NaN where there is none.
+        header: as given, or as it was found.
+    """
+
+    def __init__(
+        self, file: _File, header: FileHeader | None, wanted: Wanted, jobs: int | None
+    ) -> None:
+        self._file = file
+        self._wanted = wanted
+        self._kinds = bytearray()  # of each record, as `_heads.kinds` has it
+        self.offsets = array("Q")
+        self.labels = None if wanted.labels is None else array("f")
+        self.header = header
+        self._seen = header is not None  # the first record without an image, or that there is none
+        if file.size:
+            with file.place.open() as source:
+                source.path = file.path
+                for batch in scan(source, jobs=jobs, heads=HEADS):
+                    self._add(batch)
+
+    def _add(self, batch: Batch) -> None:
+        assert batch.heads is not None
+        kinds = _heads.kinds(batch.sizes, batch.heads).tobytes()
+        if batch.first == 0 and not self._seen:
+            self.header = file_header(batch)
+            self._seen = self.header is not None or not comes_first(batch)
+        if not self._seen and (at := kinds.find(_heads.NO_IMAGE)) >= 0:
+            self.header = header_behind(_record(batch, at))
+            self._seen = True
+        self.offsets.frombytes(memoryview(batch.offsets).cast("B"))
+        self._kinds += kinds
+        if self.labels is not None:
+            self.labels.extend(_tally.two_labels(batch.sizes, batch.heads, 8 + HEADS)[::2])
+
+    def numbers_of(self, offsets: array[int]) -> Sequence[int]:
+        """Return which records start at some offsets, which are in order."""
+        if offsets == self.offsets:
+            return range(len(offsets))
+        numbers = array("Q")
+        at = 0
+        for offset in offsets:
+            at = bisect_left(self.offsets, offset, at)
+            if at == len(self.offsets) or self.offsets[at] != offset:
+                raise _NoRecordError(offset)
+            numbers.append(at)
+        return numbers
+
+    def require_no_more(self, count: int) -> None:
+        """Raise an error if there are more records than the file header announces."""
+        assert self.header is not None
+        if as_float32(count) > self.header.end:
+            with self._file.place.open() as source:
+                source.path = self._file.path
+                require_no_more(source, self.header, self.offsets, count, self.header.end)
+
+    def marks(self) -> bytes | bytearray:
+        """Return a byte for each record: 0 if it is not wanted, whatever its label is."""
+        if self.header is not None or self._wanted.images_only:
+            return self._kinds.translate(_IS_IMAGE)
+        if self._wanted.labels is not None:
+            return self._kinds.translate(_HAS_LABEL)
+        return b"\1" * len(self._kinds)
+
+
+def _record(batch: Batch, at: int) -> Batch:
+    """Return one record of a batch with heads."""
+    assert batch.heads is not None
+    stride = len(batch.heads) // len(batch)
+    heads = batch.heads[at * stride : (at + 1) * stride]
+    return Batch(0, batch.offsets[at : at + 1], batch.sizes[at : at + 1], batch.stop, heads)
 
 
 def read_entries(path: str) -> IndexFile:
@@ -296,24 +439,15 @@ def _first_lacking(index: IndexFile) -> str:
     return f"line {first.line} is {first.text!r}"
 
 
-def _require_inside(index: IndexFile, group: list[DataFile]) -> None:
-    size = group[-1].base + group[-1].size - group[0].base
-    largest = _heads.bounds(index.offsets)[1]
-    if largest >= size:
-        entry = index.offsets.index(largest)
-        raise _wrong(index, entry, group, f"an offset below {size}, where the file ends", "more")
-
-
-def _wrong(
-    index: IndexFile, entry: int, group: list[DataFile], expected: str, found: str
-) -> BadIndexError:
-    """Return the error that an entry does not name a record."""
-    offset = index.offsets[entry]
-    paths = ", ".join(file.path for file in group[:3])
+def _wrong(path: str, offset: int, files: list[_File], expected: str, found: str) -> BadIndexError:
+    """Return the error that an index names no record; it is read again, to number its lines."""
+    index = read_entries(path)
+    entry = index.offsets.index(offset)
+    paths = ", ".join(file.path for file in files[:3])
     return BadIndexError(
         f"line {index.line_of(entry)} has key {index.keys[entry]!r} and offset {offset}, where "
         f"{paths} has no record",
-        path=index.path,
+        path=path,
         offset=offset,
         expected=expected,
         found=found,

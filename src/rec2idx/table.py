@@ -11,13 +11,46 @@ from itertools import chain, pairwise
 from typing import TypeAlias
 
 from . import _heads
-from ._lines import sort_distinct, sort_entries
+from ._lines import RUNNING, order_of, sort_entries
 from .entries import TOP, as_number
-from .errors import KeysError
+from .errors import KeysError, LabelsError
 from .sources import Place
 
 # Numbers that run on are not kept one by one.
 Keys: TypeAlias = "range | array[int] | list[str]"
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of an InsightFace file, among those of all files of a data set.
+
+    Attributes:
+        first: the number of the file's class 0.
+        count: how many there are, at most; 0 where that is not known.
+        alone: whether there is no other such file: then nothing depends on it.
+    """
+
+    first: int
+    count: int
+    alone: bool
+
+    def label(self, label: float) -> float:
+        """Return a label of the file as that of the data set.
+
+        Raises:
+            LabelsError: the file has no such class.
+
+        >>> Classes(10, 3, False).label(2.0)
+        12.0
+        """
+        if not (self.alone or (0 <= label < self.count and label.is_integer())):
+            raise LabelsError(
+                "the label may be that of a class in another file",
+                expected=f"one of the {self.count} classes that the file header announces",
+                found=str(label),
+                advice="make a data set of each file, which leaves labels as they are",
+            )
+        return label + self.first
 
 
 @dataclass(frozen=True)
@@ -29,76 +62,60 @@ class DataFile:
         place: where another process finds it.
         size: bytes in it.
         base: bytes in the files before it.
-        index: the index that says where its records are; None if it was walked.
-        group: number of that index; files of the same group have their keys from one index.
-        images: the first record that is no image behind the images, where the file header of
-            InsightFace says so; None in other files.
+        classes: those of an InsightFace file; None for other files.
     """
 
     path: str
     place: Place
     size: int
     base: int
-    index: str | None
-    group: int
-    images: int | None
+    classes: Classes | None
 
 
 class Table:
-    """The entries of a data set, in its order.
+    """The entries of a data set, in file order.
 
-    An entry takes 16 bytes, or 8 where keys are running numbers; 8 more where entries are not in
-    file order. Once a key was looked up, 16 more if the keys are not in order; texts take more.
+    An entry takes 16 bytes, or 8 where keys are running numbers. Once a key was looked up, 16 more
+    if the keys are not in order; texts take more.
 
     Args:
         files: the files.
-        offsets: where each record starts in the files laid end to end, an array of uint64.
+        offsets: where each record starts in the files laid end to end, an array of uint64, in
+            order. It is kept, and changed.
         keys: the key of each.
+        entries: how many there were before some were left out.
 
     Attributes:
         files: as given.
-        offsets: as given.
-        keys: as given.
+        bounds: the offsets, and the size of all files.
+        keys: the key of each entry.
+        left_out: how many entries were left out.
+        classes: how many classes there are in all files; None where that is not known.
     """
 
-    def __init__(self, files: tuple[DataFile, ...], offsets: array[int], keys: Keys) -> None:
+    def __init__(
+        self, files: tuple[DataFile, ...], offsets: array[int], keys: Keys, entries: int
+    ) -> None:
         self.files = files
-        self.offsets = offsets
+        self.left_out = entries - len(offsets)
+        classes = [file.classes for file in files if file.classes is not None]
+        self.classes = (classes[-1].first + classes[-1].count or None) if classes else None
+        offsets.append(files[-1].base + files[-1].size)
+        self.bounds = offsets
         self.keys = keys
-        self._bases = [file.base for file in files]
-        self._in_order = offsets
-        if not _heads.rises(offsets):
-            self._in_order = offsets[:]
-            sort_distinct(self._in_order)
+        if isinstance(keys, array) and keys and order_of(keys) == RUNNING:
+            self.keys = range(keys[0], keys[0] + len(keys))
         self._sorted: tuple[array[int], array[int] | None] | None = None
-        self._texts: dict[str, int] | None = None
-        self._ambiguous: set[str] = set()
+        self._texts: dict[str, tuple[int, int]] | None = None
 
     def __len__(self) -> int:
-        return len(self.offsets)
-
-    def place(self, entry: int) -> tuple[int, int, int]:
-        """Return where a record is.
-
-        Returns:
-            The number of its file, its offset in it, and the bytes to the next entry or the end of
-            the file. The record is not longer, unless the index leaves out where it ends.
-        """
-        offset = self.offsets[entry]
-        ordered = self._in_order
-        after = entry + 1 if ordered is self.offsets else bisect_right(ordered, offset)
-        number = bisect_right(self._bases, offset) - 1
-        file = self.files[number]
-        stop = file.base + file.size
-        if after < len(ordered) and ordered[after] < stop:
-            stop = ordered[after]
-        return number, offset - file.base, stop - offset
+        return len(self.bounds) - 1
 
     def find(self, key: int | str) -> int | None:
-        """Return the last entry with a key, None if there is none.
+        """Return the entry with a key, None if there is none.
 
         Raises:
-            KeysError: indexes of several files have it.
+            KeysError: several records have it.
         """
         if isinstance(self.keys, list):
             return self._find_text(key if isinstance(key, str) else str(operator.index(key)))
@@ -108,14 +125,12 @@ class Table:
         if isinstance(self.keys, range):
             return self.keys.index(number) if number in self.keys else None
         keys, entries = self._by_key(self.keys)
-        at = bisect_right(keys, number) - 1
-        if at < 0 or keys[at] != number:
+        first = bisect_left(keys, number)
+        if first == len(keys) or keys[first] != number:
             return None
         if entries is None:
-            return at
-        if self._group(entries[bisect_left(keys, number)]) != self._group(entries[at]):
-            raise _ambiguous(number)
-        return entries[at]
+            return first
+        return self._only(key, entries[first], entries[bisect_right(keys, number) - 1])
 
     def _by_key(self, keys: array[int]) -> tuple[array[int], array[int] | None]:
         """Return the keys in order, and the entry of each, or None if that is their order."""
@@ -130,31 +145,28 @@ class Table:
 
     def _find_text(self, key: str) -> int | None:
         if self._texts is None:
-            texts: dict[str, int] = {}
+            texts: dict[str, tuple[int, int]] = {}  # the first and the last entry of each
             for entry, text in enumerate(self.keys):
                 assert isinstance(text, str)
-                before = texts.get(text)
-                if before is not None and self._group(before) != self._group(entry):
-                    self._ambiguous.add(text)
-                texts[text] = entry
+                texts[text] = texts.get(text, (entry,))[0], entry
             self._texts = texts
-        if key in self._ambiguous:
-            raise _ambiguous(key)
-        return self._texts.get(key)
+        found = self._texts.get(key)
+        return None if found is None else self._only(key, *found)
 
-    def _group(self, entry: int) -> int:
-        return self.files[bisect_right(self._bases, self.offsets[entry]) - 1].group
+    def _only(self, key: int | str, first: int, last: int) -> int:
+        if self.bounds[first] != self.bounds[last]:
+            raise KeysError(
+                f"several records have the key {key!r}",
+                path=self.files[0].path if len(self.files) == 1 else None,
+                advice="several files need one index over all of them: recordio index --combine"
+                if len(self.files) > 1
+                else "recordio check says which lines of the index have it",
+            )
+        return first
 
     def __getstate__(self) -> dict[str, object]:
         # What was made to look up keys is made again where it is needed.
         return {**self.__dict__, "_sorted": None, "_texts": None}
-
-
-def _ambiguous(key: int | str) -> KeysError:
-    return KeysError(
-        f"the indexes of several files have the key {key!r}",
-        advice="give one index over all of them: recordio index --combine",
-    )
 
 
 def joined(keys: Iterable[Keys]) -> Keys:

@@ -10,6 +10,7 @@ from samples import FACE, SIX, image
 from rec2idx import RecordDataset
 
 IMAGES = [random.Random(i).randbytes(3000) for i in range(3000)]
+SIZE = 8 + 24 + 3000  # bytes of a record
 FILE = b"".join(record(image(i % 7, i, payload)) for i, payload in enumerate(IMAGES))
 
 
@@ -27,19 +28,67 @@ def test_a_file_with_an_index(s3):
         assert dataset[1234][1] == dataset.get(1234)[1] == IMAGES[1234]
         s3.traffic.clear()
         assert images(dataset.read_many(wanted)) == [IMAGES[at] for at in wanted]
-        assert len(s3.traffic.requests) <= 5
+        assert len(s3.traffic.requests) == 3  # of 4 MiB at most
         s3.traffic.clear()
         assert images(dataset) == IMAGES
-        assert len(s3.traffic.requests) <= 12
+        assert len(s3.traffic.requests) == 3
+        assert s3.traffic.sent == len(FILE)
+
+
+@pytest.mark.parametrize(
+    ("indices", "requests", "records"),
+    [
+        ([7], 1, 1),
+        ([8, 7, 8], 1, 2),
+        ([0, 345], 1, 346),  # less than 1 MiB lies between them
+        ([0, 350], 2, 2),
+        (range(3000), 3, 3000),
+    ],
+)
+def test_how_much_is_asked_for(own, indices, requests, records):
+    """As the server counts it."""
+    url = own.put("a.rec", FILE)
+    own.put("a.idx", index(FILE))
+    with RecordDataset(url) as dataset:
+        dataset[0]  # from here on the file is open
+        own.traffic.clear()
+        assert images(dataset.read_many(indices)) == [IMAGES[at] for at in indices]
+        assert len(own.traffic.requests) == requests
+        assert own.traffic.sent == records * SIZE
+        own.traffic.clear()
+        assert images(dataset[::2999]) == [IMAGES[0], IMAGES[2999]]
+        assert (len(own.traffic.requests), own.traffic.sent) == (2, 2 * SIZE)
+
+
+def test_opening_reads_the_index_and_little_else(own):
+    """Of the records, the first one, and that of key 0 where it is another one."""
+    url = own.put("a.rec", FILE)
+    own.put("a.idx", index(FILE))
+    with RecordDataset(url):
+        sent = [r for r in own.traffic.requests if r.method == "GET"]
+        assert sum(r.sent for r in sent if r.path == "/a.idx") < len(index(FILE)) + 200
+        assert sum(r.sent for r in sent if r.path == "/a.rec") < 3 * 4096
 
 
 def test_files_without_an_index(s3):
-    urls = [s3.put("none", "six.rec", SIX), s3.put("none", "face.rec", FACE)]
+    """Of InsightFace: the labels of the second one come behind those of the first."""
+    urls = [s3.put("none", "one.rec", FACE), s3.put("none", "two.rec", FACE)]
     with RecordDataset(urls) as dataset:
-        assert [header.id for header, _ in dataset] == [0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5]
-        assert list(dataset.keys) == [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11]
+        assert [header.label for header, _ in dataset] == [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+        assert list(dataset.keys) == [1, 2, 3, 4, 5, 9, 10, 11, 12, 13]
+        assert (dataset.classes, dataset.left_out) == (4, 6)
     with pytest.raises(ValueError, match="local files"):
         RecordDataset(urls, mmap=True)
+
+
+def test_many_files(own):
+    """More than are open at once."""
+    urls = [own.put(f"{at}.rec", SIX[44 * at % 264 :][:44]) for at in range(200)]
+    with RecordDataset(urls) as dataset:
+        assert [header.id for header, _ in dataset] == [at % 6 for at in range(200)]
+        wanted = random.Random(1).choices(range(200), k=300)
+        found = dataset.read_many(wanted)
+        assert [header.id for header, _ in found] == [at % 6 for at in wanted]
 
 
 def test_a_web_server(nginx, web_folder):
