@@ -122,7 +122,9 @@ class Packer:
         except ValueError as error:  # a NUL, which no path has
             return FailedImage(number, name, OSError(errno.EINVAL, str(error), path))
         header = IRHeader(0, array("f", labels) if several else labels[0], number, 0)
-        return Picture(number, len(labels), lay_out(pack(header, image)), kind_of(image[:HEAD]))
+        kind = kind_of(image[:HEAD])
+        image = pack(header, image)  # under the same name: a large picture is not kept twice
+        return Picture(number, len(labels), lay_out(image), kind)
 
     def write(self, pictures: list[Read]) -> Iterator[FailedImage]:
         """Append the records of some pictures, in order; yield those that failed."""
