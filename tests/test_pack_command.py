@@ -106,8 +106,8 @@ def test_pictures_that_cannot_be_packed(tmp_path, pack):
         "pics/none: No such file or directory; left out",
     ]
     warning = (
-        "out.rec: warning: 1 record with the number of a record before, such as 3; by such a key, "
-        "readers find only one of them"
+        "out.rec: warning: 1 record with the number of a record before them, such as 3; by such a "
+        "key, readers find only one of them"
     )
     assert said(done) == [
         *failures,

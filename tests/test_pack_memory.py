@@ -38,6 +38,6 @@ def test_many_and_large_pictures(tmp_path):
         with (tmp_path / name).open("wb") as file:
             file.truncate(size)
     few = peak_of(tmp_path, ["small"] * 100)
-    assert peak_of(tmp_path, ["small"] * 20_000) < few + 8 * MB
-    assert peak_of(tmp_path, ["large"] * 30) < few + 2 * 40 * MB + 8 * MB
-    assert peak_of(tmp_path, ["medium"] * 400) < few + 4 * 7 * 3 * MB + 16 * MB
+    assert peak_of(tmp_path, ["small"] * 10_000) < few + 8 * MB
+    assert peak_of(tmp_path, ["large"] * 8) < few + 2 * 40 * MB + 8 * MB
+    assert peak_of(tmp_path, ["medium"] * 150) < few + 4 * 7 * 3 * MB + 16 * MB

@@ -78,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
     if done.repeated:
         say(
             f"{done.path}: warning: {count(done.repeated, 'record')} with the number of a record "
-            f"before, such as {done.repeated_number}; by such a key, readers find only one of them",
+            f"before them, such as {done.repeated_number}; by such a key, readers find only one of "
+            "them",
             "recordio",
         )
     if not args.quiet:
