@@ -371,8 +371,8 @@ def test_ctrl_c_between_the_file_and_its_index(folder, cut, monkeypatch, step):
         Path("b.rec").touch()
     real = getattr(os, step)
 
-    def interrupt(source, target):
-        real(source, target)
+    def interrupt(source, target, **folders):
+        real(source, target, **folders)
         if str(target).endswith(".rec"):
             raise KeyboardInterrupt
 
