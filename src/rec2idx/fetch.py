@@ -201,7 +201,11 @@ class Fetcher:
         if opened.view is not None:
             return Bunch(opened, entries, opened.view, 0)
         offset = start - opened.base
-        return Bunch(opened, entries, opened.source.read(offset, stop - start), offset)
+        if opened.fd >= 0:
+            data = os.pread(opened.fd, stop - start, offset)
+        else:
+            data = opened.source.read(offset, stop - start)
+        return Bunch(opened, entries, data, offset)
 
     def _pairs(self, bunch: Bunch) -> Iterator[Pair]:
         opened, entries, data, start = bunch

@@ -12,9 +12,8 @@ from functools import partial
 from itertools import compress
 
 from . import _heads, _tally
-from ._lines import sort_entries
 from .concurrency import WAITING_FILES, in_parallel, jobs_of_each
-from .errors import BadIndexError, LabelsError, NoImageError
+from .errors import LabelsError, NoImageError
 from .faces import (
     HEADS,
     FileHeader,
@@ -26,9 +25,8 @@ from .faces import (
     header_behind,
     require_no_more,
 )
-from .framing import MAGIC_BYTES
 from .index import default_index_path
-from .lines import IndexFile, read_index
+from .index_entries import entries_in_file_order, no_record
 from .scan import scan
 from .segments import Batch
 from .sources import Place, Stream, StrPath, is_url, opened
@@ -36,12 +34,6 @@ from .table import Classes, DataFile, Keys, Table, joined
 
 _IS_IMAGE = bytes(kind == _heads.IMAGE for kind in range(256))
 _HAS_LABEL = bytes(kind in (_heads.IMAGE, _heads.NO_IMAGE) for kind in range(256))
-# What is odd about lines that give no entry: all but a blank one stand for a record that is lost.
-_LACKING = frozenset(
-    ("comment", "no-offset", "not-a-number", "negative-offset", "offset-too-large", "nul-bytes",
-     "long-line")
-)  # fmt: skip
-_HARMLESS = "blank-line"
 
 
 @dataclass(frozen=True)
@@ -220,10 +212,11 @@ def _read_group(
     """Return the entries of files with one index, or of one file without."""
     if index is None:
         return [_walked(files[0], wanted, jobs)]
-    offsets, keys = _in_file_order(read_entries(index))
+    paths = [file.path for file in files]
+    offsets, keys = entries_in_file_order(index)
     if offsets[-1] >= sum(file.size for file in files):
-        raise _wrong(
-            index, offsets[-1], files, "an offset before the end of the file", "a larger one"
+        raise no_record(
+            index, offsets[-1], paths, "an offset before the end of the file", "a larger one"
         )
     found, base, start = [], 0, 0
     for file in files:
@@ -234,21 +227,12 @@ def _read_group(
         try:
             found.append(_listed(file, own, own_keys, len(files) == 1, wanted, jobs))
         except _NoRecordError as error:
-            raise _wrong(
-                index, base + error.offset, files, "the start of a record", "none"
+            raise no_record(
+                index, base + error.offset, paths, "the start of a record", "none"
             ) from None
         base += file.size
         start = stop
     return found
-
-
-def _in_file_order(index: IndexFile) -> tuple[array[int], array[int] | list[str]]:
-    if not isinstance(index.keys, list):
-        sort_entries(index.offsets, index.keys)
-        return index.offsets, index.keys
-    lines = array("Q", range(len(index.offsets)))
-    sort_entries(index.offsets, lines)
-    return index.offsets, [index.keys[line] for line in lines]
 
 
 class _NoRecordError(Exception):
@@ -403,53 +387,3 @@ def _record(batch: Batch, at: int) -> Batch:
     stride = len(batch.heads) // len(batch)
     heads = batch.heads[at * stride : (at + 1) * stride]
     return Batch(0, batch.offsets[at : at + 1], batch.sizes[at : at + 1], batch.stop, heads)
-
-
-def read_entries(path: str) -> IndexFile:
-    """Read an index, of which each line must have a key and an offset.
-
-    Raises:
-        BadIndexError: one has none, or there are no lines.
-        OSError: it cannot be read.
-    """
-    with opened(path) as source:
-        if not isinstance(source, Stream) and source.read(0, 4) == MAGIC_BYTES:
-            raise BadIndexError("not an index, but a RecordIO file", path=path)
-        index = read_index(source)
-    lacking = index.lines - len(index.offsets)
-    for problem in index.problems:
-        if problem.code == _HARMLESS:
-            lacking -= problem.count
-    if lacking or not index.offsets:
-        raise BadIndexError(
-            f"no index: {_first_lacking(index)}",
-            path=path,
-            expected="a key, a tab and an offset on each line",
-            found=f"{lacking} lines without" if index.size else "no bytes",
-            advice="recordio check says what is wrong with it; rec2idx makes a new one",
-        )
-    return index
-
-
-def _first_lacking(index: IndexFile) -> str:
-    lines = [problem.first[0] for problem in index.problems if problem.code in _LACKING]
-    if not lines:
-        return "it is empty"
-    first = min(lines, key=lambda line: line.line)
-    return f"line {first.line} is {first.text!r}"
-
-
-def _wrong(path: str, offset: int, files: list[_File], expected: str, found: str) -> BadIndexError:
-    """Return the error that an index names no record; it is read again, to number its lines."""
-    index = read_entries(path)
-    entry = index.offsets.index(offset)
-    paths = ", ".join(file.path for file in files[:3])
-    return BadIndexError(
-        f"line {index.line_of(entry)} has key {index.keys[entry]!r} and offset {offset}, where "
-        f"{paths} has no record",
-        path=path,
-        offset=offset,
-        expected=expected,
-        found=found,
-        advice="is that the index of this very file? recordio check says what is wrong",
-    )

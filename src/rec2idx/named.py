@@ -8,7 +8,7 @@ from array import array
 from . import _heads
 from ._lines import sort_entries
 from .errors import BadIndexError
-from .loading import read_entries
+from .index_entries import read_entries
 from .segments import Batch
 from .sources import Readable, StrPath
 

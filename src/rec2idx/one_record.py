@@ -19,9 +19,9 @@ from .errors import (
     PayloadError,
 )
 from .framing import HEADER_SIZE, IR_HEADER_SIZE, payload_of
+from .index_entries import read_entries
 from .key_table import KeyTable
 from .lines import IndexFile
-from .loading import read_entries
 from .peeks import Span, span_at
 from .record_listing import Key, require_places
 from .rewrite import LOCAL_BLOCK, REMOTE_BLOCK, LongRecord
