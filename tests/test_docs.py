@@ -89,6 +89,7 @@ def test_console_examples_in_the_readme(folder):
     [
         ("info.md", ["Info", "Sizes", "Ids", "Picture", "InsightFace"]),
         ("check.md", ["Check", "Finding", "Place"]),
+        ("ls.md", ["ListedRecord"]),
     ],
 )
 def test_pages_name_every_field_of_the_json(page, kinds):

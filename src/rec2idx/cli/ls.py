@@ -7,9 +7,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import islice
 from typing import TYPE_CHECKING
 
+from ..errors import RecordIOError
 from ..label_text import as_text
 from .arguments import file_path
 from .messages import count, printable, say
@@ -42,6 +42,7 @@ COLUMNS = (
     "problem",
 )
 ROWS = 64  # that are printed together: as many as a terminal shows
+LABELS = 1 << 16  # labels from which no more rows are waited for: there may be a million in each
 WIDEST = 32  # characters of labels in a table, if they are to be shortened
 
 _RIGHT = ("key", "offset", "size", "parts", "id")  # numbers, in the table
@@ -102,18 +103,21 @@ def run(args: argparse.Namespace) -> int:
 
 def _together(listed: Iterator[ListedRecord]) -> Iterator[list[ListedRecord]]:
     """Yield rows in small lists, also those that come before an error."""
-    error: Exception | None = None
-    while error is None:
-        some: list[ListedRecord] = []
-        try:
-            some.extend(islice(listed, ROWS))
-        except Exception as raised:
-            error = raised
+    some: list[ListedRecord] = []
+    labels = 0
+    try:
+        for row in listed:
+            some.append(row)
+            labels += len(row.labels or ())
+            if len(some) == ROWS or labels >= LABELS:
+                yield some
+                some, labels = [], 0
+    except (RecordIOError, OSError):
         if some:
             yield some
-        elif error is None:
-            return
-    raise error
+        raise
+    if some:
+        yield some
 
 
 Lines = Callable[[list["ListedRecord"]], Iterator[str]]
@@ -214,14 +218,16 @@ def _image(row: ListedRecord) -> str:
 
 
 def _text(value: object) -> str:
-    return "" if value is None else printable(str(value))
+    if isinstance(value, str):
+        return printable(value)
+    return "" if value is None else str(value)
 
 
 def shown(labels: tuple[float, ...] | None, full: bool = False) -> str:
     """Return labels for the table: the first ones and how many there are, if they are too many.
 
     >>> shown((2.0, 5.0, 0.5)), shown((2.0, 5.0) + (0.25,) * 15), shown(None)
-    ('2,5,0.5', '2,5,0.25,0.25,0.25,... (17)', '')
+    ('2,5,0.5', '2,5,0.25,0.25,0.25,0.25,... (17)', '')
     """
     if labels is None:
         return ""

@@ -16,6 +16,8 @@ def printable(text: str) -> str:
     >>> printable("new\nline.rec"), printable(os.fsdecode(b"\xff.rec"))
     ('new\\nline.rec', '\\xff.rec')
     """
+    if text.isprintable():
+        return text
     # Not as the system encodes paths: names in files are UTF-8 wherever this runs.
     whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in whole)
