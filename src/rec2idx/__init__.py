@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from .fresh import ensure_index
     from .image_record import IRHeader
     from .indexed import MXIndexedRecordIO
-    from .listing import FailedImage
     from .many import FileResult, ManySummary, create_indexes
+    from .pack_list import FailedImage
     from .packing import PackSummary, pack_images
     from .record_listing import ListedRecord, list_records
     from .salvaging import SalvageSummary, salvage
@@ -60,7 +60,7 @@ _LATER = {
     "Place": "findings",
     "CombinedFile": "combine",
     "CombinedSummary": "combine",
-    "FailedImage": "listing",
+    "FailedImage": "pack_list",
     "FileResult": "many",
     "ManySummary": "many",
     "RepeatedFile": "find",

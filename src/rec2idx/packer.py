@@ -15,8 +15,8 @@ from ._layout import lay_out
 from .errors import FileChangedError, PayloadError
 from .framing import IR_HEADER_SIZE, MAX_LENGTH
 from .image_record import LABEL_SIZE, IRHeader, pack
-from .listing import FailedImage
 from .lists import ListLine
+from .pack_list import FailedImage
 from .pictures import IN_PLACE, kind_of
 from .sinks import Sink
 from .sources import LocalFile

@@ -12,7 +12,7 @@ from itertools import chain
 from .concurrency import ahead
 from .errors import NoImageError, UnsafeTargetError
 from .index import default_index_path
-from .listing import FailedImage, listed
+from .pack_list import FailedImage, listed
 from .packer import Packer
 from .progress import Progress, Report
 from .safety import has_content, require_replaceable, require_two_files, taken

@@ -14,7 +14,7 @@ from .run import DONE, FAILED, USAGE
 from .standard import bar
 
 if TYPE_CHECKING:
-    from ..listing import FailedImage
+    from ..pack_list import FailedImage
     from ..packing import PackSummary
 
 
