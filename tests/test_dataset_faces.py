@@ -11,7 +11,7 @@ from samples import FACE, SIX, image, labelled, whole_file
 
 import rec2idx
 from rec2idx import RecordDataset
-from rec2idx.faces import FileHeader, as_float32
+from rec2idx.datasets.faces import FileHeader, as_float32
 
 FACE_INDEX = reference.index(FACE)
 LINES = FACE_INDEX.splitlines(keepends=True)

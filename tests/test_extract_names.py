@@ -13,7 +13,7 @@ from samples import SIX, image, whole_file
 
 import rec2idx
 from rec2idx import extract, out_folder
-from rec2idx.file_names import IdNames, plain
+from rec2idx.extraction.file_names import IdNames, plain
 from rec2idx.lists import read_list
 
 JPEG = b"\xff\xd8\xff\xe0 a JPEG"

@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from .checks.check import Check, check
     from .combine import CombinedFile, CombinedSummary, combine_index
     from .contents import Ids, Info, InsightFace, Picture, Sizes, info
-    from .dataset import RecordDataset
-    from .extracting import ExtractSummary, extract
+    from .datasets.dataset import RecordDataset
+    from .extraction.extracting import ExtractSummary, extract
     from .find import RepeatedFile, SkippedFile
     from .findings import Finding, Place
     from .fresh import ensure_index
     from .image_record import IRHeader
     from .indexed import MXIndexedRecordIO
     from .many import FileResult, ManySummary, create_indexes
-    from .pack_list import FailedImage
-    from .packing import PackSummary, pack_images
+    from .packing.pack_list import FailedImage
+    from .packing.packing import PackSummary, pack_images
     from .record_listing import ListedRecord, list_records
     from .salvaging import SalvageSummary, salvage
     from .streaming import read_records, write_records
@@ -60,7 +60,7 @@ _LATER = {
     "Place": "findings",
     "CombinedFile": "combine",
     "CombinedSummary": "combine",
-    "FailedImage": "pack_list",
+    "FailedImage": "packing.pack_list",
     "FileResult": "many",
     "ManySummary": "many",
     "RepeatedFile": "find",
@@ -68,8 +68,8 @@ _LATER = {
     "combine_index": "combine",
     "create_indexes": "many",
     "ensure_index": "fresh",
-    "ExtractSummary": "extracting",
-    "extract": "extracting",
+    "ExtractSummary": "extraction.extracting",
+    "extract": "extraction.extracting",
     "MXIndexedRecordIO": "indexed",
     "Ids": "contents",
     "Info": "contents",
@@ -78,9 +78,9 @@ _LATER = {
     "Sizes": "contents",
     "info": "contents",
     "IRHeader": "image_record",
-    "RecordDataset": "dataset",
-    "PackSummary": "packing",
-    "pack_images": "packing",
+    "RecordDataset": "datasets.dataset",
+    "PackSummary": "packing.packing",
+    "pack_images": "packing.packing",
     "ListedRecord": "record_listing",
     "list_records": "record_listing",
     "SalvageSummary": "salvaging",

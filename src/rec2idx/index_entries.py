@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Sequence
 
 from ._lines import sort_entries
 from .errors import BadIndexError
 from .framing import MAGIC_BYTES
+from .index import default_index_path
 from .lines import IndexFile, read_index
-from .sources import Stream, opened
+from .sources import Stream, is_url, opened
 
 # What is odd about lines that give no entry: all but a blank one stand for a record that is lost.
 _LACKING = frozenset(
@@ -95,3 +97,19 @@ def _first_lacking(index: IndexFile) -> str:
         return "it is empty"
     first = min(lines, key=lambda line: line.line)
     return f"line {first.line} is {first.text!r}"
+
+
+def index_beside(path: str) -> str | None:
+    """Return the index that stands beside a record file; None if there is none."""
+    index = default_index_path(path)
+    if index == path:
+        return None
+    try:
+        if not is_url(path):
+            os.stat(index)
+        else:
+            with opened(index):
+                pass
+    except FileNotFoundError:
+        return None
+    return index

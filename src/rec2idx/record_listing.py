@@ -19,11 +19,10 @@ from .damage import empty, region_of
 from .dialects import MOST_LABELS, Trend
 from .errors import DamagedRecordError, NotRecordIOError
 from .framing import HEADER_SIZE, IR_HEADER_SIZE, padded, payload_of, split_lrec
-from .index_entries import read_entries
+from .index_entries import index_beside, read_entries
 from .label_text import as_json
 from .lines import IndexFile
 from .lists import Names
-from .loading import index_beside
 from .peeks import LOCAL, Recent, Span, manner_of, peek, span_at
 from .pictures import SIZED, dimensions, kind_of
 from .rewrite import changed

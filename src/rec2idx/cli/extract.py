@@ -15,7 +15,7 @@ from .selection import left_out
 from .standard import bar
 
 if TYPE_CHECKING:
-    from ..extracting import ExtractSummary
+    from ..extraction.extracting import ExtractSummary
 
 LAYOUTS = ("imagefolder", "flat", "wds")  # as in `extracting`, which takes longer to import
 _UNITS = {"": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Extract the images; return the exit status."""
-    from ..extracting import extract  # takes longer to import than other commands to start
+    from ..extraction.extracting import extract  # takes long to import
 
     if args.to != "wds" and (args.shard_count or args.shard_bytes):
         say(f"--shard-count and --shard-bytes are for --to wds, not for {args.to}", "recordio")

@@ -14,8 +14,8 @@ from .run import DONE, FAILED, USAGE
 from .standard import bar
 
 if TYPE_CHECKING:
-    from ..pack_list import FailedImage
-    from ..packing import PackSummary
+    from ..packing.pack_list import FailedImage
+    from ..packing.packing import PackSummary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Pack the pictures; return the exit status."""
-    from ..packing import pack_images  # takes longer to import than other commands to start
+    from ..packing.packing import pack_images  # takes longer to import than other commands to start
 
     if wrong := _wrong_option(args):
         say(wrong, "recordio")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from array import array
 
-from . import _heads
-from ._lines import sort_entries
-from .errors import BadIndexError
-from .index_entries import read_entries
-from .segments import Batch
-from .sources import Readable, StrPath
+from .. import _heads
+from .._lines import sort_entries
+from ..errors import BadIndexError
+from ..index_entries import read_entries
+from ..segments import Batch
+from ..sources import Readable, StrPath
 
 
 class NamedRecords:

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 
-from .concurrency import ahead
-from .errors import NoImageError, UnsafeTargetError
-from .index import default_index_path
+from ..concurrency import ahead
+from ..errors import NoImageError, UnsafeTargetError
+from ..index import default_index_path
+from ..progress import Progress, Report
+from ..safety import has_content, require_replaceable, require_two_files, taken
+from ..sinks import Sink, TakenError, new_files
+from ..sources import StrPath
 from .pack_list import FailedImage, listed
 from .packer import Packer
-from .progress import Progress, Report
-from .safety import has_content, require_replaceable, require_two_files, taken
-from .sinks import Sink, TakenError, new_files
-from .sources import StrPath
 
 # More of them get no more from a disk; and each costs time where the pictures are in memory.
 THREADS = 4

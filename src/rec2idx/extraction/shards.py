@@ -11,11 +11,11 @@ from functools import partial
 from types import TracebackType
 from typing import NamedTuple
 
+from ..label_text import as_json
+from ..sinks import Sink
 from .extracted import Image
 from .file_names import Names, suffix_of
-from .label_text import as_json
 from .out_folder import OutFolder
-from .sinks import Sink
 
 DEFAULT_COUNT = 10_000  # images of a shard
 _END = 2 * tarfile.BLOCKSIZE  # bytes of zeros, at least, at the end of an archive

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from .framing import IR_HEADER_SIZE
-from .image_record import IRHeader, import_numpy
+from ..framing import IR_HEADER_SIZE
+from ..image_record import IRHeader, import_numpy
 from .table import Classes
 
 if TYPE_CHECKING:

@@ -11,16 +11,16 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from ._walk import WALKING
-from .concurrency import ahead, in_parallel
-from .damage import error_of, of_key
-from .errors import DamagedRecordError, FileChangedError, LabelsError, NotRecordIOError
-from .framing import HEADER_SIZE, IR_HEADER_SIZE, MAGIC, MAX_LENGTH, payload_of
-from .image_record import IRHeader
+from .._walk import WALKING
+from ..concurrency import ahead, in_parallel
+from ..damage import error_of, of_key
+from ..errors import DamagedRecordError, FileChangedError, LabelsError, NotRecordIOError
+from ..framing import HEADER_SIZE, IR_HEADER_SIZE, MAGIC, MAX_LENGTH, payload_of
+from ..image_record import IRHeader
+from ..segments import Walker
+from ..sources import Source
 from .items import Bytes, split
 from .open_files import LOCAL, REMOTE, Manner, OpenFile, OpenFiles, is_local
-from .segments import Walker
-from .sources import Source
 from .table import Table
 
 Pair = tuple[IRHeader | None, Bytes]

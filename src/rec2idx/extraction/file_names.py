@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from .errors import BadListError, KeysError
-from .lists import read_list
-from .sources import StrPath
+from ..errors import BadListError, KeysError
+from ..lists import read_list
+from ..sources import StrPath
 
 ID_WIDTH = 10  # digits of an id in a name: more than any file has records
 UNKNOWN = "bin"  # the suffix of what is not recognised as an image

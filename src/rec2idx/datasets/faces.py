@@ -14,14 +14,14 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import _heads
-from ._walk import WALKING
-from .entries import TOP
-from .errors import LabelsError
-from .framing import IR_HEADER_SIZE
-from .segments import Batch, Walker
-from .select import is_file_header
-from .sources import Source
+from .. import _heads
+from .._walk import WALKING
+from ..entries import TOP
+from ..errors import LabelsError
+from ..framing import IR_HEADER_SIZE
+from ..segments import Batch, Walker
+from ..select import is_file_header
+from ..sources import Source
 
 HEADS = IR_HEADER_SIZE + 8  # bytes of each payload that are looked at: also the first two labels
 PEEK = 1 << 12  # bytes that are read at once to see one record

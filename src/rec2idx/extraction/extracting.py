@@ -12,25 +12,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from . import _heads
-from .concurrency import ahead
-from .dialects import IMAGE_RECORDS_64, PROTOBUF, payload_of
-from .errors import EmptyFileError, FileChangedError, NoImageError, PayloadError
+from .. import _heads
+from ..concurrency import ahead
+from ..dialects import IMAGE_RECORDS_64, PROTOBUF, payload_of
+from ..errors import EmptyFileError, FileChangedError, NoImageError, PayloadError
+from ..framing import HEADER_SIZE, MAGIC_BYTES, MAX_LENGTH
+from ..progress import Progress, Report
+from ..read_ahead import read_ahead
+from ..scan import scan
+from ..segments import Batch
+from ..select import FILE_HEADER, IDENTITY, WHAT_IS_LEFT_OUT, is_file_header
+from ..sources import Source, Stream, StrPath, is_url, opened
+from ..spans import Records
+from ..stretches import Stretch, stretches
 from .extracted import MOST_LABELS, Image, image_in
 from .file_names import UNKNOWN, IdNames, ListNames, Names, suffix_of
 from .folders import Flat, LabelFolders
-from .framing import HEADER_SIZE, MAGIC_BYTES, MAX_LENGTH
 from .named import NamedRecords
 from .out_folder import OutFolder
-from .progress import Progress, Report
-from .read_ahead import read_ahead
-from .scan import scan
-from .segments import Batch
-from .select import FILE_HEADER, IDENTITY, WHAT_IS_LEFT_OUT, is_file_header
 from .shards import DEFAULT_COUNT, Shards, ShardSize
-from .sources import Source, Stream, StrPath, is_url, opened
-from .spans import Records
-from .stretches import Stretch, stretches
 
 Layout = Literal["imagefolder", "flat", "wds"]
 LAYOUTS = ("imagefolder", "flat", "wds")

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TypeAlias
 
-from . import _heads
-from ._lines import RUNNING, order_of, sort_entries
-from .entries import TOP, as_number
-from .errors import KeysError, LabelsError
-from .sources import Place
+from .. import _heads
+from .._lines import RUNNING, order_of, sort_entries
+from ..entries import TOP, as_number
+from ..errors import KeysError, LabelsError
+from ..sources import Place
 
 # Numbers that run on are not kept one by one.
 Keys: TypeAlias = "range | array[int] | list[str]"

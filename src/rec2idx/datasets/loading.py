@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 
-from . import _heads, _tally
-from .concurrency import WAITING_FILES, in_parallel, jobs_of_each
-from .errors import LabelsError, NoImageError
+from .. import _heads, _tally
+from ..concurrency import WAITING_FILES, in_parallel, jobs_of_each
+from ..errors import LabelsError, NoImageError
+from ..index_entries import entries_in_file_order, index_beside, no_record
+from ..scan import scan
+from ..segments import Batch
+from ..sources import Place, Stream, StrPath, is_url, opened
 from .faces import (
     HEADS,
     FileHeader,
@@ -25,11 +29,6 @@ from .faces import (
     header_behind,
     require_no_more,
 )
-from .index import default_index_path
-from .index_entries import entries_in_file_order, no_record
-from .scan import scan
-from .segments import Batch
-from .sources import Place, Stream, StrPath, is_url, opened
 from .table import Classes, DataFile, Keys, Table, joined
 
 _IS_IMAGE = bytes(kind == _heads.IMAGE for kind in range(256))
@@ -142,22 +141,6 @@ def _look(path: str, beside: bool) -> _File:
             what = "a data set needs files that can be read at any place, and this cannot"
             raise OSError(errno.EINVAL, what, path)
         return _File(path, source.location(), source.size, index_beside(path) if beside else None)
-
-
-def index_beside(path: str) -> str | None:
-    """Return the index that stands beside a record file; None if there is none."""
-    index = default_index_path(path)
-    if index == path:
-        return None
-    try:
-        if not is_url(path):
-            os.stat(index)
-        else:
-            with opened(index):
-                pass
-    except FileNotFoundError:
-        return None
-    return index
 
 
 def _classes(files: list[_File], parts: list[_Entries]) -> list[Classes | None]:

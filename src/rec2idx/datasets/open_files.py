@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import cast
 
-from .sources import LocalFile, Location, Source
+from ..sources import LocalFile, Location, Source
 from .table import DataFile
 
 MOST = 128  # files that are open at once, but for those that a thread is just reading

@@ -10,12 +10,12 @@ from functools import partial
 from io import FileIO
 from types import TracebackType
 
-from .errors import BadListError, PayloadError, UnsafeTargetError
+from ..errors import BadListError, PayloadError, UnsafeTargetError
+from ..label_text import as_text
+from ..sinks import Sink
 from .extracted import Image, fits_list
 from .file_names import Names, suffix_of
-from .label_text import as_text
 from .out_folder import NewFile, OutFolder
-from .sinks import Sink
 
 LABEL_WIDTH = 8  # digits of a label in the name of a folder
 WHOLE = 1 << 24  # below, whole numbers are exact as float32

@@ -6,8 +6,8 @@ import math
 import struct
 from typing import NamedTuple
 
-from .framing import IR_HEADER_SIZE
-from .pictures import kind_of
+from ..framing import IR_HEADER_SIZE
+from ..pictures import kind_of
 
 LOOK = 1024  # bytes of an image that tell what it is
 MOST_LABELS = 1 << 20  # no image has more

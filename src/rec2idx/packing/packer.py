@@ -10,16 +10,16 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from . import _heads
-from ._layout import lay_out
-from .errors import FileChangedError, PayloadError
-from .framing import IR_HEADER_SIZE, MAX_LENGTH
-from .image_record import LABEL_SIZE, IRHeader, pack
-from .lists import ListLine
+from .. import _heads
+from .._layout import lay_out
+from ..errors import FileChangedError, PayloadError
+from ..framing import IR_HEADER_SIZE, MAX_LENGTH
+from ..image_record import LABEL_SIZE, IRHeader, pack
+from ..lists import ListLine
+from ..pictures import IN_PLACE, kind_of
+from ..sinks import Sink
+from ..sources import LocalFile
 from .pack_list import FailedImage
-from .pictures import IN_PLACE, kind_of
-from .sinks import Sink
-from .sources import LocalFile
 
 GROUP = 64  # pictures that one thread reads
 SOME = 1 << 18  # bytes of pictures that are handed on, and written, together

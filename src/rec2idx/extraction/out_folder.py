@@ -17,8 +17,8 @@ from operator import itemgetter
 from types import TracebackType
 from typing import NamedTuple
 
-from .errors import UnsafeTargetError
-from .sinks import Sink, TakenError, naming, publish
+from ..errors import UnsafeTargetError
+from ..sinks import Sink, TakenError, naming, publish
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

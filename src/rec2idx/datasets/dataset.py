@@ -8,13 +8,13 @@ from collections.abc import Callable, Container, Generator, Iterable, Sequence
 from types import TracebackType
 from typing import Any, overload
 
-from .errors import MissingKeyError
+from ..errors import MissingKeyError
+from ..image_record import IRHeader
+from ..sources import StrPath
 from .fetch import Fetcher, Pair
-from .image_record import IRHeader
 from .items import Bytes
 from .loading import Wanted, load
 from .open_files import OpenFiles, is_local
-from .sources import StrPath
 
 
 class RecordDataset(Sequence[Any]):

@@ -1,0 +1,1 @@
+"""The records of files as a data set for training."""

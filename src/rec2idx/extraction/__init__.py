@@ -1,0 +1,1 @@
+"""The images of a record file as files again."""

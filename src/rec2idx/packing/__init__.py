@@ -1,0 +1,1 @@
+"""Pictures into a new record file."""
