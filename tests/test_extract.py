@@ -15,7 +15,8 @@ from reference import MAGIC, part, read, record
 from samples import FACE, SIX, image, labelled, whole_file
 
 import rec2idx
-from rec2idx import extract, extracting
+from rec2idx import extract
+from rec2idx.extraction import extracting
 from rec2idx.label_text import as_text
 from rec2idx.lists import read_list
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from samples import SIX, image, whole_file
 
 import rec2idx
-from rec2idx import extract, out_folder
+from rec2idx import extract
+from rec2idx.extraction import out_folder
 from rec2idx.extraction.file_names import IdNames, plain
 from rec2idx.lists import read_list
 

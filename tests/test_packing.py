@@ -15,7 +15,8 @@ from reference import MAGIC, record
 from samples import SIX_INDEX, image, labelled, payload_lists
 
 import rec2idx
-from rec2idx import PackSummary, pack_images, packer
+from rec2idx import PackSummary, pack_images
+from rec2idx.packing import packer
 from rec2idx.recordio import MXIndexedRecordIO, unpack
 
 JPEG = b"\xff\xd8\xff\xe0 and so on"
