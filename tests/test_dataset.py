@@ -220,6 +220,16 @@ def test_labels_of_any_index(tmp_path, chosen, labels, images_only):
         assert [plain(item) for item in dataset] == [split(MIXED[at]) for at in kept]
 
 
+@pytest.mark.parametrize("mapped", [False, True])
+def test_zeros_that_are_too_short_for_a_header_are_a_payload(tmp_path, mapped):
+    contents = [bytes(size) for size in range(26)] + [image(1, 1, b"i")] * 3
+    with RecordDataset(written(tmp_path, whole_file(contents)), mmap=mapped) as dataset:
+        items = [split(payload) for payload in contents]
+        assert [plain(item) for item in dataset] == items
+        assert [plain(item) for item in dataset.read_many(range(len(items)))] == items
+        assert [plain(dataset[at]) for at in range(len(items))] == items
+
+
 def test_decode_and_transform(tmp_path):
     path = written(tmp_path, SIX)
     with RecordDataset(path, decode=len) as dataset:

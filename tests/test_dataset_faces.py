@@ -176,6 +176,20 @@ def test_classes_of_several_files_are_told_apart(tmp_path, indexed, behind):
         assert dataset.classes == 6
 
 
+def test_classes_stay_apart_where_a_file_header_is_rounded(tmp_path):
+    """It may announce two identities where there are four: so many numbers are kept free."""
+    contents = faces([2, 2])
+    contents[0] = labelled([1 << 24, (1 << 24) + 2], 0)
+    contents[4] = image(3, 4, b"i")
+    file = whole_file(contents)
+    lines = reference.index(file).splitlines(keepends=True)
+    paths = [written(tmp_path, file, b"".join(lines[1:5]), name) for name in "ab"]
+    with RecordDataset(paths[0]) as dataset:
+        assert (labels_of(dataset), dataset.classes) == ([0, 0, 1, 3], 2)
+    with RecordDataset(paths) as dataset:
+        assert (labels_of(dataset), dataset.classes) == ([0, 0, 1, 3, 4, 4, 5, 7], 8)
+
+
 def test_two_plain_files_keep_their_labels(tmp_path):
     one, two = written(tmp_path, SIX, name="one"), written(tmp_path, SIX, name="two")
     with RecordDataset([one, two]) as dataset:

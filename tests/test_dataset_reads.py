@@ -1,5 +1,6 @@
 """How often a data set reads, and how much: as Linux counts it for the thread."""
 
+import os
 import random
 import subprocess
 import sys
@@ -90,6 +91,34 @@ def test_a_mapped_file_is_not_read(path):
         counted()
         assert reads(lambda: dataset.read_many(range(COUNT))) == (0, 0)
         assert reads(lambda: list(dataset)) == (0, 0)
+
+
+def test_the_files_used_last_stay_open(tmp_path):
+    """The first one, too, while it is used between the others."""
+    paths = [written(tmp_path, whole_file([image(0, at, b"")]), name=str(at)) for at in range(300)]
+    with RecordDataset(paths) as dataset:
+        before = len(os.listdir("/dev/fd"))
+
+        def use() -> None:
+            for at in range(300):
+                assert [dataset[number][0].id for number in (0, at)] == [0, at]
+
+        assert opens(use) == 300
+        assert len(os.listdir("/dev/fd")) == before + 128
+        for stays in (0, 299, 173):
+            assert opens(lambda at=stays: dataset[at]) == 0
+        assert opens(lambda: dataset[172]) == 1
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def opens(action) -> int:
+    """How many files an action opens."""
+    opened = []
+    looking = [True]
+    sys.addaudithook(lambda event, _: opened.append(event) if looking and event == "open" else None)
+    action()
+    looking.clear()
+    return len(opened)
 
 
 MANY = """
