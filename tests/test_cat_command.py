@@ -173,7 +173,10 @@ def test_a_file_that_appears_meanwhile_is_not_replaced_either(folder):
             sink.write(b"payload")
             (folder / "new.bin").write_bytes(b"other")
 
-    with opened(folder / "six.rec") as source, pytest.raises(UnsafeTargetError, match="new.bin: a"):
+    with (
+        opened(folder / "six.rec") as source,
+        pytest.raises(UnsafeTargetError, match=r"new\.bin: a"),
+    ):
         write(source)
     assert folder_content(folder) == {"six.rec": SIX, "new.bin": b"other"}
 
