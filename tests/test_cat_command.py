@@ -15,7 +15,8 @@ from reference import MAGIC, part, read, record
 from samples import FACE, SIX, SIX_INDEX, files, image, labelled
 from test_ls_command import read_terminal
 
-from rec2idx import one_record
+from rec2idx import UnsafeTargetError, one_record
+from rec2idx.cli.cat import sink_for
 from rec2idx.sources import opened
 
 RECORDIO = COMMAND.with_name("recordio")
@@ -164,6 +165,20 @@ def test_no_file_is_replaced(cat, folder):
         "link.jpg": SIX,
         "empty.jpg": read(SIX)[0][3][1],
     }
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced_either(folder):
+    def write(source):
+        with sink_for(str(folder / "new.bin"), source) as sink:
+            sink.write(b"payload")
+            (folder / "new.bin").write_bytes(b"other")
+
+    with (
+        opened(folder / "six.rec") as source,
+        pytest.raises(UnsafeTargetError, match=r"new\.bin: a"),
+    ):
+        write(source)
+    assert folder_content(folder) == {"six.rec": SIX, "new.bin": b"other"}
 
 
 def test_nothing_is_left_where_it_fails(cat, folder):

@@ -15,6 +15,7 @@ from reference import MAGIC, record
 from samples import FACE, SIX, SIX_INDEX, image, labelled
 
 import rec2idx
+from rec2idx.cli.ls import together
 
 RECORDIO = COMMAND.with_name("recordio")
 JPEG = (ROOT / "tests/pictures/baseline.jpg").read_bytes()
@@ -211,6 +212,14 @@ def test_what_is_no_record_file(ls, folder):
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith(f"recordio: {message}")
         assert done.stderr.count("\n") == 1
+
+
+def test_rows_with_many_labels_do_not_wait_for_each_other():
+    """They may have a million each; so many rows are not kept."""
+    rows = [rec2idx.ListedRecord(n, 0, labels=(1.0,) * 40_000) for n in range(5)]
+    assert list(map(len, together(iter(rows)))) == [2, 2, 1]
+    rows = [rec2idx.ListedRecord(n, 0) for n in range(150)]
+    assert list(map(len, together(iter(rows)))) == [64, 64, 22]
 
 
 def test_wrong_usage(ls):

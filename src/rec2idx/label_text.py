@@ -10,7 +10,7 @@ _ENOUGH = 9  # digits that tell any float32 from all others
 
 
 def as_text(label: float) -> str:
-    """Return a label in the fewest digits from which the same float32 is read again.
+    """Return a label in as few digits as say which float32 it is: six, if that is enough.
 
     >>> as_text(4.0), as_text(0.30000001192092896), as_text(17672688.0), as_text(float("nan"))
     ('4', '0.3', '17672688', 'nan')

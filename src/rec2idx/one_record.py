@@ -66,9 +66,7 @@ def copy_record(
     own, span = _walked(source, key) if index is None else _indexed(source, key, index)
     skipped = 0
     if image:
-        head = source.read(
-            span.offset, min(HEADER_SIZE + 3 * IR_HEADER_SIZE, span.end - span.offset)
-        )
+        head = source.read(span.offset, min(HEADER_SIZE + IR_HEADER_SIZE, span.end - span.offset))
         payload = head[HEADER_SIZE:] if span.parts == 1 else payload_of(head)
         skipped = _image_start(payload, span.size, source.path, own, span.offset)
     block = LOCAL_BLOCK if isinstance(source, LocalFile) else REMOTE_BLOCK

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from ..record_listing import index_of
 
     record = stdin() if args.record == "-" else args.record
-    with until_reader_leaves(), opened(record) as source, _sink(args.output, source) as sink:
+    with until_reader_leaves(), opened(record) as source, sink_for(args.output, source) as sink:
         index = args.index
         if index is None and not isinstance(source, Stream):
             index = index_of(record)
@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _sink(path: str | None, source: Source | Stream) -> Iterator[Sink]:
+def sink_for(path: str | None, source: Source | Stream) -> Iterator[Sink]:
+    """Give where the payload goes: a new file, which replaces none, or standard output."""
     if path is None:
         try:
             yield stdout()
@@ -86,6 +87,5 @@ def _sink(path: str | None, source: Source | Stream) -> Iterator[Sink]:
     try:
         with new_file(path, replace=False) as sink:
             yield sink
-            require_free(source, path, "file")
-    except TakenError:  # by a program that was faster at the very end
+    except TakenError:  # by a program that was faster
         raise taken(path, "file") from None

@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         until_reader_leaves(),
         closing(list_records(record, args.index, names=args.lst)) as listed,
     ):
-        for some in _together(listed):
+        for some in together(listed):
             rows += len(some)
             problems += sum(row.problem is not None for row in some)
             tell("\n".join(lines(some)))
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     return FAILED if problems else DONE
 
 
-def _together(listed: Iterator[ListedRecord]) -> Iterator[list[ListedRecord]]:
+def together(listed: Iterator[ListedRecord]) -> Iterator[list[ListedRecord]]:
     """Yield rows in small lists, also those that come before an error."""
     some: list[ListedRecord] = []
     labels = 0
