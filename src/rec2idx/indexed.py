@@ -195,9 +195,6 @@ class MXIndexedRecordIO(MXRecordIO):
                 found=repr(text),
             )
 
-    def __enter__(self) -> MXIndexedRecordIO:
-        return self
-
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs; the index is read again where the copy is opened."""
         state = super().__getstate__()

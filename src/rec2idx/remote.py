@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import FileIO
-from types import TracebackType
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from .closing import Closing
 from .errors import RemoteError
 from .faults import NO_BUCKET, attempt, changed
 from .sinks import Sink, new_local_file
@@ -58,7 +58,7 @@ class RemoteLocation:
         return file
 
 
-class RemoteFile:
+class RemoteFile(Closing):
     """An object behind a URL, open for reading by many threads at once.
 
     It pickles, and is opened anew on the other side.
@@ -199,23 +199,12 @@ class RemoteFile:
     def __reduce__(self) -> tuple[Callable[[RemoteLocation], RemoteFile], tuple[RemoteLocation]]:
         return RemoteLocation.open, (self.location(),)
 
-    def __enter__(self) -> RemoteFile:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
 
 class _RangesIgnoredError(RemoteError):
     """A server sends whole objects only."""
 
 
-class _Pass:
+class _Pass(Closing):
     """An object's bytes, once and in order. What breaks cannot be resumed."""
 
     def __init__(self, system: Any, name: str, url: str, size: int, http: bool) -> None:
@@ -244,12 +233,6 @@ class _Pass:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> _Pass:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 def head(url: str) -> bytes | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from threading import Lock
-from types import TracebackType
 from typing import Any
 
 from ._records import SMALL
 from .appending import RecordAppender
+from .closing import Closing
 from .errors import WrongFlagError
 from .framing import HEADER_SIZE
 from .record_file import RecordFile
@@ -17,7 +17,7 @@ from .record_file import RecordFile
 _NOTHING: list[bytes] = []
 
 
-class MXRecordIO:
+class MXRecordIO(Closing):
     """Reads the records of a file one after the other, or writes a new one.
 
     Behaves as ``mxnet.recordio.MXRecordIO`` does on well-formed files; ``docs/recordio.md`` lists
@@ -239,17 +239,6 @@ class MXRecordIO:
         if self.is_open:
             self.is_open = False
             self.open()
-
-    def __enter__(self) -> MXRecordIO:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         # __init__ may have failed before the first attribute was set.

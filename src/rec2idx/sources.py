@@ -11,9 +11,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
+from .closing import Closing
 from .errors import FileChangedError
 
 StrPath = str | bytes | os.PathLike[str]
@@ -152,7 +152,7 @@ def _is_pipe(path: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
-class LocalFile:
+class LocalFile(Closing):
     """A regular file, open for reading.
 
     Reads take a position and share none, so one object serves many threads and survives a fork.
@@ -237,17 +237,6 @@ class LocalFile:
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)
-
-    def __enter__(self) -> LocalFile:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class Stream:

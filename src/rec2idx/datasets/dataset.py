@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Container, Generator, Iterable, Sequence
-from types import TracebackType
 from typing import Any, overload
 
+from ..closing import Closing
 from ..errors import MissingKeyError
 from ..image_record import IRHeader
 from ..sources import StrPath
@@ -17,7 +17,7 @@ from .loading import Wanted, load
 from .open_files import OpenFiles, is_local
 
 
-class RecordDataset(Sequence[Any]):
+class RecordDataset(Closing, Sequence[Any]):
     r"""The records of RecordIO files by number and by key, as a map-style data set.
 
     An item is ``(header, payload)``: an `IRHeader`, whose label is a float, or, where its flag is
@@ -218,14 +218,3 @@ class RecordDataset(Sequence[Any]):
         Closing twice is allowed.
         """
         self._files.close()
-
-    def __enter__(self) -> RecordDataset:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
