@@ -118,7 +118,7 @@ def test_what_it_refuses():
     fails(run("a.rec", "none/out"), "none/out: No such file or directory")
     fails(run("a.rec", "full"), "full/00000000/0000000000.bin: a file of another size stands th")
     fails(run("a.rec", "out", "--index", "a.rec"), "a.rec: not an index, but a RecordIO file")
-    fails(run("a.rec", "out", "--lst", "a.rec"), "a.rec: line 2 is none of a list")
+    fails(run("a.rec", "out", "--lst", "a.rec"), "a.rec: line 2 is not one of an im2rec list")
     Path("b.rec").write_bytes(SIX[:250])
     fails(run("b.rec", "cut"), "b.rec: record 5 at byte 220: cut off by the end of the file")
     assert tree(Path("cut")) == Expected(SIX[:220]).by_label()

@@ -191,7 +191,7 @@ def test_lists_that_give_no_names(six):
     put_list("images.lst", "b", "c", "d", "e", "f")
     refuses("an image cannot be called images.lst")
     Path("a.lst").write_text("some text\n")
-    refuses("line 1 is none of a list")
+    refuses("line 1 is not one of an im2rec list")
     put_list("a", "b.jpg", "c.jpg", "d.jpg", "e.jpg", "f.jpg")
     refuses("the name 'a' has not one dot, as that of a sample needs", to="wds")
     put_list("a.b.jpg", "b.jpg", "c.jpg", "d.jpg", "e.jpg", "f.jpg")

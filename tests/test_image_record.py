@@ -171,9 +171,9 @@ def test_without_numpy_and_codecs():
     )
     first, *errors = done.stdout.splitlines()
     assert (first, done.stderr) == ("0.0 True", "")
-    assert [error.rpartition("run: ")[2] for error in errors] == [
+    assert [error.partition("run: ")[2] for error in errors] == [
         "pip install numpy",
         "pip install numpy",
-        "pip install 'rec2idx[images]'",
-        "pip install 'rec2idx[images]'",
+        "pip install opencv-python-headless, or: pip install pillow numpy",
+        "pip install opencv-python-headless, or: pip install pillow numpy",
     ]

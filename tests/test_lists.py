@@ -38,12 +38,16 @@ def test_names_of_any_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "found"),
     [
-        (b"1\t2\ta\n1 2 b\n", 2, "1 columns: '1 2 b'"),
+        (b"1\t2\ta\n1 2 b\n", 2, "1 column: '1 2 b'"),
         (b"\n\n1\ta.jpg\n", 3, r"2 columns: '1\ta.jpg'"),
-        (b"1.5\t0\ta.jpg", 1, "invalid literal for int() with base 10: '1.5'"),
-        (b"1\tcat\ta.jpg", 1, "could not convert string to float: 'cat'"),
-        (b"-1\t0\ta.jpg", 1, "-1, which no id can be"),
-        (b"18446744073709551616\t0\ta.jpg", 1, "18446744073709551616, which no id can be"),
+        (b"1.5\t0\ta.jpg", 1, "'1.5' as number"),
+        (b"1\tcat\ta.jpg", 1, "labels ['cat']"),
+        (b"-1\t0\ta.jpg", 1, "-1 as number, which no id can be"),
+        (
+            b"18446744073709551616\t0\ta.jpg",
+            1,
+            "18446744073709551616 as number, which no id can be",
+        ),
     ],
 )
 def test_a_line_that_says_nothing(tmp_path, text, line, found):
@@ -51,9 +55,9 @@ def test_a_line_that_says_nothing(tmp_path, text, line, found):
         lines(tmp_path, text)
     assert (raised.value.line, raised.value.found) == (line, found)
     assert str(raised.value) == (
-        f"{tmp_path}/a.lst: line {line} is none of a list: expected a whole number from 0 to "
-        "2^64 - 1, one label or more, and a file name, with tabs between them, found "
-        f"{found}; mend the line"
+        f"{tmp_path}/a.lst: line {line} is not one of an im2rec list: expected a whole "
+        "number from 0 to 2^64 - 1, one label or more, and a file name, with tabs between them, "
+        f"found {found}; mend the line"
     )
 
 

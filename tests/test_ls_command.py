@@ -298,7 +298,7 @@ def test_a_list_that_is_none(ls, folder):
     (folder / "bad.lst").write_text("0\t0\n")
     done = ls("six.rec", "--lst", "bad.lst")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("recordio: bad.lst: line 1 is none of a list: ")
+    assert done.stderr.startswith("recordio: bad.lst: line 1 is not one of an im2rec list: ")
 
 
 def test_large_numbers(ls, folder):

@@ -146,12 +146,14 @@ def test_what_it_refuses(tmp_path, pack):
     fails(pack("pics", "none/out.rec"), "none/out.idx: the folder it should be in does not exist")
     fails(
         pack("bad.lst", "out.rec"),
-        "bad.lst: line 2 is none of a list: expected a whole number from 0 to 2^64 - 1, one label "
-        "or more, and a file name, with tabs between them, found -5, which no id can be; mend the "
-        "line",
+        "bad.lst: line 2 is not one of an im2rec list: expected a whole number from 0 to 2^64 - "
+        "1, one label or more, and a file name, with tabs between them, found -5 as "
+        "number, which no id can be; mend the line",
     )
     fails(pack("missing.lst", "out.rec"), "missing.lst: none of its pictures can be packed")
-    fails(pack("pics/cats/a.jpg", "out.rec"), "pics/cats/a.jpg: line 1 is none of a list: ")
+    fails(
+        pack("pics/cats/a.jpg", "out.rec"), "pics/cats/a.jpg: line 1 is not one of an im2rec list: "
+    )
     assert folder_content(tmp_path) == before
 
 

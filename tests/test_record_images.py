@@ -4,6 +4,7 @@ import io
 import struct
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -170,3 +171,22 @@ def test_labels_before_an_image():
     payload = pack_img((0, [5, 6], 7, 8), COLOR, 3, ".png")
     assert struct.unpack_from("<IfQQ2f", payload) == (2, 0, 7, 8, 5, 6)
     assert np.array_equal(unpack_img(payload)[1], COLOR)
+
+
+@both
+@pytest.mark.filterwarnings("error")
+def test_an_image_of_too_many_pixels():
+    """Its header says so: neither library decodes it."""
+    ihdr = struct.pack(">II", 60_000, 60_000) + bytes([8, 2, 0, 0, 0])
+    chunks = [(b"IHDR", ihdr), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")]
+    image = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+    assert unpack_img(pack(HEADER, image))[1] is None
+    with pytest.raises(PayloadError, match="no image that can be decoded"):
+        mx.image.imdecode(image)
+
+
+def test_a_memoryview_with_gaps():
+    assert unpack(pack(HEADER, memoryview(b"abcdef")[::2]))[1] == b"ace"

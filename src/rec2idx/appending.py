@@ -9,7 +9,7 @@ from threading import Lock
 
 from ._layout import Pile
 from .errors import OtherProcessError, PayloadError, UnsafeTargetError
-from .framing import MAX_LENGTH
+from .framing import MAGIC_BYTES, MAX_LENGTH, as_bytes
 from .sinks import Sink
 
 SOME = 1 << 17  # bytes that are kept before they are written; they stay in a processor's cache
@@ -93,13 +93,14 @@ class RecordAppender:
         index: its index, or None.
 
     Raises:
-        UnsafeTargetError: both are the same file.
+        UnsafeTargetError: both are the same file, or the index is a RecordIO file.
         OSError: one cannot be opened.
     """
 
     def __init__(self, path: str, index: str | None = None) -> None:
         if index is not None:
             _require_two_files(path, index)
+            _require_no_record_file(index)
         self._path = path
         self._records = Appender(path)
         self._lines: Appender | None = None
@@ -141,25 +142,32 @@ class RecordAppender:
         if len(payload) > MAX_LENGTH:
             raise self._too_long(payload)
         self.require_own_process()
+        name = None if key is None else key.encode()
         with self._lock:
-            offset = self._records.pile.add_record(payload)
-            line = 0
-            if self._lines is not None:
-                line = self._lines.pile.end
-                if key is not None:
-                    self._lines.pile.add(b"%s\t%d\n" % (key.encode(), offset))
+            offset = self._records.pile.end
+            line = 0 if self._lines is None else self._lines.pile.end
+            try:
+                self._records.pile.add_record(payload)
+                if self._lines is not None and name is not None:
+                    self._lines.pile.add(b"%s\t%d\n" % (name, offset))
+            except BaseException:  # no memory, or Ctrl-C
+                self._take_back(offset, line)
+                raise
             if self._records.is_full or (self._lines is not None and self._lines.is_full):
                 self._flush(offset, line)
         return offset
+
+    def _take_back(self, record: int, line: int) -> None:
+        self._records.pile.cut(record)
+        if self._lines is not None:
+            self._lines.pile.cut(line)
 
     def _flush(self, record: int, line: int) -> None:
         """Write what waits; if that fails, take back the record and the line that begin there."""
         try:
             self._records.flush()
         except BaseException:
-            self._records.pile.cut(record)
-            if self._lines is not None:
-                self._lines.pile.cut(line)
+            self._take_back(record, line)
             raise
         if self._lines is not None:
             try:
@@ -187,17 +195,18 @@ class RecordAppender:
         )
 
 
-def as_bytes(payload: object) -> bytes:
-    """Return a payload that is bytes, a bytearray or a memoryview as bytes.
-
-    Raises:
-        TypeError: it is something else, such as text.
-    """
-    if isinstance(payload, bytes):
-        return payload
-    if not isinstance(payload, (bytearray, memoryview)):
-        raise TypeError(f"the payload is {type(payload).__name__}, expected bytes")
-    return bytes(payload)
+def _require_no_record_file(index: str) -> None:
+    """Refuse an index that would empty a RecordIO file."""
+    head = b""
+    if os.path.isfile(index):  # a pipe would wait for who writes to it
+        with contextlib.suppress(OSError), open(index, "rb") as file:
+            head = file.read(len(MAGIC_BYTES))
+    if head == MAGIC_BYTES:
+        raise UnsafeTargetError(
+            "the index would empty a RecordIO file",
+            path=index,
+            advice="are the two paths swapped? The index comes first, then the record file",
+        )
 
 
 def _require_two_files(path: str, index: str) -> None:

@@ -119,6 +119,10 @@ class BadIndexError(RecordIOError, ValueError):
     line: int | None = None
 
 
+class MissingIndexError(RecordIOError, FileNotFoundError):
+    """There is no index at the path that was given."""
+
+
 class BadListError(RecordIOError, ValueError):
     """A list of images, as im2rec makes and reads them, has a line that says nothing.
 

@@ -78,3 +78,16 @@ def payload_of(record: bytes) -> bytes:
         pieces.append(record[at + HEADER_SIZE : at + HEADER_SIZE + length])
         at += HEADER_SIZE + padded(length)
     return pieces[0] if len(pieces) == 1 else MAGIC_BYTES.join(pieces)
+
+
+def as_bytes(payload: object) -> bytes:
+    """Return a payload that is bytes, a bytearray or a memoryview as bytes.
+
+    Raises:
+        TypeError: it is something else, such as text.
+    """
+    if isinstance(payload, bytes):
+        return payload
+    if not isinstance(payload, (bytearray, memoryview)):
+        raise TypeError(f"the payload is {type(payload).__name__}, expected bytes")
+    return bytes(payload)

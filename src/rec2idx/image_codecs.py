@@ -51,7 +51,7 @@ def codec() -> Codec:
             missing.append(str(error))
     raise MissingExtraError(
         f"images need OpenCV or Pillow, and neither is installed ({'; '.join(missing)})",
-        advice="run: pip install 'rec2idx[images]'",
+        advice="run: pip install opencv-python-headless, or: pip install pillow numpy",
     )
 
 
@@ -78,7 +78,10 @@ class _OpenCV:
 
     def decode(self, data: Any, flag: int) -> Any:
         numpy = import_numpy("an image")
-        return self._cv2.imdecode(numpy.frombuffer(data, dtype=numpy.uint8), flag)
+        try:
+            return self._cv2.imdecode(numpy.frombuffer(data, dtype=numpy.uint8), flag)
+        except self._cv2.error:  # it has more pixels than OpenCV takes
+            return None
 
 
 class _Pillow:
@@ -125,6 +128,8 @@ class _Pillow:
             image = self._image.open(io.BytesIO(data))
             image.load()
         except (OSError, SyntaxError, ValueError):  # SyntaxError: a broken PNG
+            return None
+        except self._image.DecompressionBombError:  # it has more pixels than Pillow takes
             return None
         image = self._turned(image, flag)
         pixels = numpy.array(image)

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from .errors import MissingExtraError, PayloadError
-from .framing import IR_HEADER_SIZE
+from .framing import IR_HEADER_SIZE, as_bytes
 
 _IR = struct.Struct("<IfQQ")
 LABEL_SIZE = 4  # bytes: labels are float32
@@ -63,18 +63,11 @@ def pack(header: Any, s: bytes) -> bytes:
     _, label, number, number2 = IRHeader(*header)
     if isinstance(label, numbers.Number):
         packed = _packed(label, number, number2)
-        _require_bytes(s)
-        return packed + s
+        return packed + as_bytes(s)
     numpy = import_numpy("an array of labels")
     labels = numpy.asarray(label, _float32())
     written: bytes = labels.tobytes()
-    _require_bytes(s)
-    return _IR.pack(labels.size, 0, number, number2) + written + s
-
-
-def _require_bytes(s: object) -> None:
-    if not isinstance(s, (bytes, bytearray, memoryview)):
-        raise TypeError(f"the payload is {type(s).__name__}, expected bytes")
+    return _IR.pack(labels.size, 0, number, number2) + written + as_bytes(s)
 
 
 def _packed(label: Any, number: Any, number2: Any) -> bytes:

@@ -34,8 +34,10 @@ class MXIndexedRecordIO(MXRecordIO):
         fidx: None; MXNet's index file.
 
     Raises:
-        BadIndexError: the index has a line that MXNet cannot read.
-        UnsafeTargetError: both paths are one file, which was to be written.
+        BadIndexError: the index is none, or has a line that MXNet cannot read.
+        MissingIndexError: there is none.
+        UnsafeTargetError: both paths are one file, or the index is a RecordIO file, which was to be
+            written.
         ValueError: `flag` is another one.
         OSError: a file cannot be opened.
 
@@ -126,12 +128,7 @@ class MXIndexedRecordIO(MXRecordIO):
             ValueError: the reader is closed.
         """
         self._require_reader()
-        self._stand(self._find(idx)[0])
-
-    def _stand(self, offset: int) -> None:
-        self._count = None
-        self._ready = _NOTHING
-        self._position = offset
+        self._stand = (_NOTHING, _NOTHING, self._find(idx)[0], None, False)
 
     def read_idx(self, idx: Any) -> bytes:
         """Return the payload of the record with a key; `read` returns the one behind it next.
@@ -144,14 +141,12 @@ class MXIndexedRecordIO(MXRecordIO):
             ValueError: the reader is closed.
         """
         file = self._file
-        if file is None or not self.is_open:
+        if file is None:
             file = self._require_reader()
         running = self._running
         found = None if running is None else running.read(file.fd, idx)
         payload, end = self._read_carefully(file, idx) if found is None else found
-        self._count = None
-        self._ready = _NOTHING
-        self._position = end
+        self._stand = (_NOTHING, _NOTHING, end, None, False)
         return payload
 
     def _read_carefully(self, file: RecordFile, key: Any) -> tuple[bytes, int]:
@@ -187,11 +182,12 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def _require_readable(self, text: str) -> None:
         """Refuse a key that would be another one, or none, when it is read from the index."""
-        if not text or text != text.strip() or any(end in text for end in "\t\r\n"):
+        odd = not text or text != text.strip() or any(end in text for end in "\t\r\n")
+        if odd or not _is_utf8(text):
             raise KeysError(
                 f"the key {text!r} cannot be read from an index",
                 path=self.idx_path,
-                expected="a text without tabs, line ends, and white space around it",
+                expected="a text in UTF-8 without tabs, line ends, and white space around it",
                 found=repr(text),
             )
 
@@ -203,3 +199,11 @@ class MXIndexedRecordIO(MXRecordIO):
             for name in ("_table", "_idx", "_keys"):
                 del state[name]
         return state
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

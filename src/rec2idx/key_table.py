@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ._lines import RISING, RUNNING, order_of, parse_running, sort_entries
 from ._records import Running
-from .errors import BadIndexError
+from .errors import BadIndexError, MissingIndexError
+from .framing import MAGIC_BYTES
 from .lines import IndexFile, mxnet_entries, read_index
-from .sources import LocalFile, opened
+from .sources import LocalFile, Source, Stream, opened
 
 PIECE = 1 << 17  # bytes of an index that are read at once; they stay in a processor's cache
 _KEY = re.compile(rb"[0-9]{1,19}")
@@ -151,13 +153,15 @@ def read_table(path: str, key_type: Callable[[str], Any], size: int) -> KeyTable
         size: bytes in the record file.
 
     Raises:
-        BadIndexError: a line is none that MXNet can read.
+        BadIndexError: it is none, or a line is none that MXNet can read.
+        MissingIndexError: there is none.
         OSError: the index cannot be read.
     """
-    with opened(path) as source:
-        if key_type is int and isinstance(source, LocalFile):
-            found = read_running(source)
-            if found is not None:
+    with _opened(path) as source:
+        if isinstance(source, LocalFile):
+            if source.read(0, len(MAGIC_BYTES)) == MAGIC_BYTES:
+                raise _record_file(path)
+            if key_type is int and (found := read_running(source)) is not None:
                 return KeyTable(*found, size)
         index = read_index(source)
     known: type[int] | type[str] = int if key_type is int else str
@@ -173,6 +177,26 @@ def read_table(path: str, key_type: Callable[[str], Any], size: int) -> KeyTable
         except Exception as error:
             raise _bad_line(index, line, f"{type(error).__name__}: {error}") from error
     return KeyTable(keys, entries.offsets, size)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Source | Stream]:
+    with ExitStack() as opening:
+        try:
+            source = opening.enter_context(opened(path))
+        except FileNotFoundError as error:
+            raise MissingIndexError(
+                "there is no index", path=path, advice="make it with rec2idx, or ensure_index()"
+            ) from error
+        yield source
+
+
+def _record_file(path: str) -> BadIndexError:
+    return BadIndexError(
+        "not an index, but a RecordIO file",
+        path=path,
+        advice="are the two paths swapped? The index comes first, then the record file",
+    )
 
 
 def _bad_line(index: IndexFile, line: int, reason: str) -> BadIndexError:

@@ -124,14 +124,19 @@ def lines_of(file: TextIO, path: str) -> Iterator[ListLine]:
         if columns == [""]:
             continue
         if len(columns) < _LEAST:
-            raise _bad(path, line, f"{len(columns)} columns: {text.strip()!r}")
+            what = "column" if len(columns) == 1 else "columns"
+            advice = "is that a list, or another file?" if "\0" in text else "mend the line"
+            raise _bad(path, line, f"{len(columns)} {what}: {text.strip()!r}", advice)
         try:
             number = int(columns[0])
-            if not 0 <= number < 1 << 64:
-                raise ValueError(f"{number}, which no id can be")
+        except ValueError:
+            raise _bad(path, line, f"{columns[0]!r} as number") from None
+        if not 0 <= number < 1 << 64:
+            raise _bad(path, line, f"{number} as number, which no id can be")
+        try:
             labels = tuple(map(float, columns[1:-1]))
-        except ValueError as error:
-            raise _bad(path, line, str(error)) from error
+        except ValueError:
+            raise _bad(path, line, f"labels {columns[1:-1]!r}") from None
         yield ListLine(number, labels, columns[-1])
 
 
@@ -154,14 +159,14 @@ def has_room_for(name: str) -> bool:
     return name == name.strip() and not any(end in name for end in "\t\r\n")
 
 
-def _bad(path: str, line: int, found: str) -> BadListError:
+def _bad(path: str, line: int, found: str, advice: str = "mend the line") -> BadListError:
     error = BadListError(
-        f"line {line} is none of a list",
+        f"line {line} is not one of an im2rec list",
         path=path,
         expected="a whole number from 0 to 2^64 - 1, one label or more, and a file name, with tabs "
         "between them",
         found=found[:200],
-        advice="mend the line",
+        advice=advice,
     )
     error.line = line
     return error

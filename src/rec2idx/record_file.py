@@ -19,13 +19,15 @@ _MANY = BLOCK // HEADER_SIZE  # records that a block has at most
 class RecordFile:
     """A record file, open for reading; one object serves threads, and processes after a fork.
 
+    It is closed when nobody has it any more, and so never while a thread reads.
+
     Args:
         path: a path as `open` takes it.
 
     Attributes:
         path: the path as text, as it was given.
         size: bytes in the file when it was opened.
-        fd: the file descriptor, -1 once it is closed.
+        fd: the file descriptor.
 
     Raises:
         OSError: it cannot be opened.
@@ -37,10 +39,12 @@ class RecordFile:
         self.path = self._source.path
         self.size = self._source.size
 
-    def close(self) -> None:
-        """Close the file. Closing twice is allowed."""
-        self.fd = -1
-        self._source.close()
+    def __del__(self) -> None:
+        # Not before: the number of a closed file would soon be that of another one, from which
+        # another thread would then read.
+        source = getattr(self, "_source", None)
+        if source is not None:
+            source.close()
 
     def at(self, offset: int, guess: int, record: int | None = None) -> tuple[bytes, int]:
         """Return the payload of the record at an offset, and where the record behind it starts.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from threading import Lock
 from typing import Any
@@ -13,8 +14,13 @@ from .errors import WrongFlagError
 from .framing import HEADER_SIZE
 from .record_file import RecordFile
 
-# Nothing is ready. One list for all, to which nothing is ever added.
-_NOTHING: list[bytes] = []
+# Where a reader stands: payloads that were read and are ready, the next one last; where each of
+# them started, in the order of the file, and the place behind them; that place, where reading goes
+# on when none is ready; how many records are before it, if that is known; and whether the record
+# read last was large. One value: no thread, and no child of a fork, sees a part of a step.
+_Stand = tuple[list[bytes], list[int], int, "int | None", bool]
+# One list for all, to which nothing is ever added.
+_NOTHING: list[Any] = []
 
 
 class MXRecordIO(Closing):
@@ -63,14 +69,8 @@ class MXRecordIO(Closing):
         self.pid: int | None = None
         self._file: RecordFile | None = None
         self._appender: RecordAppender | None = None
-        self._lock = Lock()
-        # A reader stands before the last of `_ready`: payloads that were read, the next one last.
-        # Taking one off is a single step, which threads cannot take together.
-        self._ready = _NOTHING
-        self._offsets: list[int] = []  # where those payloads started, in the order of the file
-        self._position = 0  # where the reader stands when none is ready
-        self._count: int | None = 0  # records before the first that is not ready, if known
-        self._large = False  # the record that was read last was large
+        self._locks: dict[int, Lock] = {}  # by process: a thread may hold one while another forks
+        self._stand: _Stand = (_NOTHING, _NOTHING, 0, 0, False)
 
     def open(self) -> None:
         """Open the file: reading starts at the first record; written is to an empty file."""
@@ -99,9 +99,8 @@ class MXRecordIO(Closing):
             return
         self.is_open = False
         self.pid = None
-        self._ready = _NOTHING
-        if self._file is not None:
-            self._file.close()
+        self._stand = (_NOTHING, _NOTHING, 0, 0, False)
+        self._file = None  # closed when no thread reads from it any more
         if self._appender is not None:
             self._appender.close()
 
@@ -115,12 +114,11 @@ class MXRecordIO(Closing):
     def tell(self) -> int:
         """Return the byte offset of the record that `read` returns, or `write` writes, next."""
         if self._appender is not None:
-            self._require_open()
-            return self._appender.position
-        with self._lock:
-            self._require_open()
-            ready = len(self._ready)
-            return self._offsets[-1 - ready] if ready else self._position
+            return self._require_writer().position
+        self._require_reader()
+        ready, offsets, position, _, _ = self._stand
+        left = len(ready)
+        return offsets[-1 - left] if left else position
 
     def read(self) -> bytes | None:
         """Return the payload of the next record, or None at the end of the file.
@@ -133,44 +131,37 @@ class MXRecordIO(Closing):
             ValueError: the reader is closed.
         """
         try:
-            return self._ready.pop()
+            # A single step, which threads cannot take together.
+            return self._stand[0].pop()
         except IndexError:
             pass  # none is ready
         return self._read_on()
 
     def _read_on(self) -> bytes | None:
-        with self._lock:
+        with self._locks.setdefault(os.getpid(), Lock()):
             file = self._require_reader()
-            if self._ready:  # another thread was here first
-                return self._ready.pop()
-            if self._position == file.size:
+            ready, _, position, count, large = self._stand
+            with contextlib.suppress(IndexError):  # another thread was here first
+                return ready.pop()
+            if position == file.size:
                 return None
-            if not self._large:
-                payloads, offsets = file.block(self._position)
+            if not large:
+                payloads, offsets = file.block(position)
                 if payloads:
-                    return self._take(payloads, offsets)
-            payload, end = file.at(self._position, HEADER_SIZE, self._count)
-            self._step(end)
+                    return self._take(payloads, offsets, count)
+            payload, end = file.at(position, HEADER_SIZE, count)
+            number = None if count is None else count + 1
+            self._stand = (_NOTHING, _NOTHING, end, number, end - position > SMALL)
             return payload
 
-    def _take(self, payloads: list[bytes], offsets: list[int]) -> bytes:
+    def _take(self, payloads: list[bytes], offsets: list[int], count: int | None) -> bytes:
         """Have some payloads ready, and return the first."""
-        self._large = offsets[-1] - offsets[-2] > SMALL
-        self._position = offsets[-1]
-        if self._count is not None:
-            self._count += len(payloads)
+        large = offsets[-1] - offsets[-2] > SMALL
+        number = None if count is None else count + len(payloads)
         payloads.reverse()
         first = payloads.pop()
-        self._offsets = offsets
-        self._ready = payloads
+        self._stand = (payloads, offsets, offsets[-1], number, large)
         return first
-
-    def _step(self, end: int) -> None:
-        """Stand behind a record that was read by itself."""
-        self._large = end - self._position > SMALL
-        self._position = end
-        if self._count is not None:
-            self._count += 1
 
     def write(self, buf: bytes) -> None:
         """Append a record.
@@ -194,21 +185,23 @@ class MXRecordIO(Closing):
             appender = self._require_writer()
         appender.append(buf)
 
-    def _require_open(self) -> None:
-        if not self.is_open:
-            what = "reader" if self.flag == "r" else "writer"
-            raise ValueError(f"{self.uri}: the {what} is closed; reset() opens it again")
+    def _closed(self) -> ValueError:
+        what = "reader" if self.flag == "r" else "writer"
+        return ValueError(f"{self.uri}: the {what} is closed; reset() opens it again")
 
     def _require_reader(self) -> RecordFile:
-        if self._file is None:
-            raise self._wrong_flag("writing", "reading", "r")
-        self._require_open()
-        return self._file
+        file = self._file  # another thread may close it
+        if file is None:
+            if self.flag != "r":
+                raise self._wrong_flag("writing", "reading", "r")
+            raise self._closed()
+        return file
 
     def _require_writer(self) -> RecordAppender:
         if self._appender is None:
             raise self._wrong_flag("reading", "writing", "w")
-        self._require_open()
+        if not self.is_open:
+            raise self._closed()
         return self._appender
 
     def _wrong_flag(self, opened: str, wanted: str, flag: str) -> WrongFlagError:
@@ -246,6 +239,4 @@ class MXRecordIO(Closing):
             self.close()
 
 
-_UNSHARED = frozenset(
-    ("_file", "_appender", "_lock", "_ready", "_offsets", "_position", "_count", "_large", "pid")
-)
+_UNSHARED = frozenset(("_file", "_appender", "_locks", "_stand", "pid"))

@@ -9,10 +9,9 @@ from typing import BinaryIO, TypeVar
 from . import _walk
 from ._layout import lay_out
 from ._walk import Walk
-from .appending import as_bytes
 from .damage import error_of, shrunk
 from .errors import PayloadError
-from .framing import HEADER_SIZE, MAX_LENGTH, padded, payload_of
+from .framing import HEADER_SIZE, MAX_LENGTH, as_bytes, padded, payload_of
 from .segments import BATCH, LOCAL_BLOCK, REMOTE_BLOCK
 from .sinks import Sink
 from .sources import LocalFile, Source, Stream, StrPath, opened

@@ -136,7 +136,7 @@ class RecordDataset(Closing, Sequence[Any]):
         return self._item(self._fetcher.one(entry))
 
     def get(self, key: int | str) -> Any:
-        r"""Return the item with a key, the last one if there are several.
+        r"""Return the item with a key.
 
         Args:
             key: a number, or a text as it stands in the index: 7 and "7" are the same.

@@ -9,7 +9,16 @@ There is ``mx.recordio``, and of ``mx.image`` the function ``imdecode``.
 (109, 113, 3)
 """
 
+from typing import NoReturn
+
 from .. import recordio
 from . import image
 
 __all__ = ["image", "recordio"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(
+        f"rec2idx.mx has recordio and image.imdecode, and not {name!r}: what else MXNet did is "
+        "another package's task"
+    )
