@@ -19,6 +19,16 @@ SHORT = "record without an IRHeader"
 NOT_NAMED = "record that the index does not name"
 
 
+def few_labels(payloads: list[bytes]) -> bool:
+    """Whether the first image that has not two labels has fewer, or there is none."""
+    flags = [
+        struct.unpack_from("<I", payload)[0]
+        for payload in payloads
+        if len(payload) >= 24 and len(payload) > 24 + 4 * struct.unpack_from("<I", payload)[0]
+    ]
+    return next((flag < 2 for flag in flags if flag != 2), True)
+
+
 class Expected:
     """The images of a file, and what is left out of it.
 
@@ -33,12 +43,14 @@ class Expected:
         self.records = 0
         seen: set[int] = set()
         face = False
-        for number, (offset, payload) in enumerate(read(data)[0]):
+        records = read(data)[0]
+        face_labels = few_labels([payload for _, payload in records[:8]])
+        for number, (offset, payload) in enumerate(records):
             self.records += 1
             head = struct.unpack("<IfQQ", payload[:24]) if len(payload) >= 24 else None
             start = 24 + 4 * head[0] if head else 0
             if number == 0:
-                face = head is not None and head[0] == 2 and len(payload) == 32
+                face = head is not None and head[0] == 2 and len(payload) == 32 and face_labels
             if named is not None and offset not in named:
                 what = NOT_NAMED
             elif head is None:

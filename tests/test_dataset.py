@@ -190,6 +190,13 @@ def test_images_only_and_labels(tmp_path, index):
     assert keys(labels=[1], images_only=True) == [0, 6]
 
 
+def test_a_long_range_of_labels(tmp_path):
+    """It is not looked through: that would take days."""
+    contents = [image(label, 0, b"image") for label in (0.5, 3, -1, float("nan"), 1e30)]
+    with RecordDataset(written(tmp_path, whole_file(contents)), labels=range(10**15)) as dataset:
+        assert [header.label for header, _ in dataset] == [3.0]
+
+
 def test_images_only_of_no_images_is_refused(tmp_path):
     path = written(tmp_path, whole_file([b"text", labelled([1], 0)]))
     with pytest.raises(rec2idx.NoImageError):

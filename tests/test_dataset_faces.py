@@ -282,3 +282,39 @@ def test_numbers_that_float32_does_not_hold():
     assert FileHeader(0, 6, 8).slack == FileHeader(0, 6, (1 << 24) - 1).slack == 0
     assert FileHeader(0, 6, 1 << 24).slack == 2  # it may stand for the number behind it
     assert FileHeader(0, 6, (1 << 25) + 4).slack == 4
+
+
+def boxes(count: int, objects: int = 5, empty: tuple[int, ...] = (0,)) -> list[bytes]:
+    """The payloads of a file for object detection, as ``im2rec`` packs it.
+
+    Its labels begin with the number of labels before the objects, and of those of each object. Some
+    pictures have no objects, and the first one, a file that was empty, no bytes either.
+    """
+    return [
+        labelled([2, 5, *([] if at in empty else [1, 0.1, 0.1, 0.5, 0.5] * objects)], at, b"jpeg")
+        if at
+        else labelled([2, 5], 0)
+        for at in range(count)
+    ]
+
+
+@pytest.mark.parametrize("index", [True, False])
+@pytest.mark.parametrize("options", [{}, {"labels": [2]}])
+@pytest.mark.parametrize(
+    "contents",
+    [
+        boxes(5),
+        boxes(5, objects=1),
+        boxes(6),
+        boxes(9, empty=(0, 1, 2, 3, 4, 5, 6)),
+        # The record that looks like a file header has the key 0, and is not the first one.
+        [*boxes(5)[1:], boxes(5)[0]],
+        [*boxes(5, empty=(0, 1))[1:], boxes(5)[0]],  # and the first one has two labels
+    ],
+)
+def test_pictures_with_boxes_are_no_faces(tmp_path, contents, options, index):
+    file = whole_file(contents)
+    path = written(tmp_path, file, by_id(contents) if index else None)
+    with RecordDataset(path, **options) as dataset:
+        assert [plain(item) for item in dataset] == [split(payload) for payload in contents]
+        assert (dataset.classes, dataset.left_out) == (None, 0)

@@ -3,6 +3,8 @@
 import os
 import pickle
 import random
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from samples import SIX, SIX_INDEX, image, whole_file
 
 import rec2idx
 from rec2idx import RecordDataset
+from rec2idx.recordio import MXIndexedRecordIO
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,56 @@ def test_a_file_that_was_replaced_is_not_read(tmp_path):
     Path(path).write_bytes(SIX + SIX)
     with pytest.raises(rec2idx.FileChangedError):
         dataset[0]
+
+
+def test_a_file_that_was_touched_is_not_read(tmp_path):
+    path = written(tmp_path, SIX)
+    dataset = RecordDataset(path)
+    os.utime(path, (1, 1))
+    with pytest.raises(rec2idx.FileChangedError) as caught:
+        dataset[0]
+    assert str(caught.value) == (
+        f"{path}: the file was changed or replaced after the data set was opened: expected 264 "
+        "bytes, found 264, or modified at another time; open the data set again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "error"),
+    [
+        (b"\1\2\3\4", rec2idx.DamagedRecordError),
+        (bytes(4), rec2idx.DamagedRecordError),
+        (b"\x1f\x8b\x08\0", rec2idx.NotRecordIOError),
+    ],
+)
+def test_a_wrong_magic_at_the_start_is_the_same_for_all_who_read_by_keys(tmp_path, head, error):
+    path = written(tmp_path, head + SIX[4:], b"0\t0\n1\t44\n")
+    with (
+        RecordDataset(path) as dataset,
+        MXIndexedRecordIO(f"{path[:-4]}.idx", path, "r") as reader,
+    ):
+        for call in (lambda: dataset.get(0), lambda: reader.read_idx(0)):
+            with pytest.raises(error) as caught:
+                call()
+            assert type(caught.value) is error
+            assert (caught.value.path, caught.value.key, caught.value.offset) == (path, 0, 0)
+            assert caught.value.record is None
+        assert reader.read_idx(1) == SIX[52:88]
+        assert dataset.get(1)[1] == SIX[76:88]
+
+
+def test_nothing_is_said_when_python_ends(tmp_path):
+    """Where a file is still open when the names of its module are gone, as Python does that."""
+    path = written(tmp_path, SIX)
+    script = (
+        "import sys, rec2idx, rec2idx.datasets.open_files as module\n"
+        "dataset = rec2idx.RecordDataset(sys.argv[1])\n"
+        "print(len(dataset[0][1]))\n"
+        "vars(module).update(dict.fromkeys(vars(module)))\n"
+        "del dataset\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"12\n", b"")
 
 
 def test_a_closed_data_set_reads_nothing(tmp_path):

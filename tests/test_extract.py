@@ -192,6 +192,17 @@ def test_the_first_label_is_that_of_insightface_images(folder):
     assert not Path("none").exists()
 
 
+def test_pictures_with_boxes_are_no_faces(folder):
+    """Their labels begin with 2 and 5; where there is no object, nor a picture, that is all."""
+    boxes = [labelled([2, 5, 1, 0, 0, 1, 1], at, JPEG) for at in (2, 3, 4)]
+    contents = [labelled([2, 5], 0), labelled([2, 5], 1, JPEG), *boxes]
+    Path("a.rec").write_bytes(whole_file(contents))
+    done = extract("a.rec", "flat", to="flat")
+    assert (done.extracted, done.left_out) == (4, {"record without an image": 1})
+    with pytest.raises(rec2idx.PayloadError, match="found 2 of them"):
+        extract("a.rec", "out")
+
+
 def test_one_label_in_an_array_is_one(folder):
     Path("a.rec").write_bytes(record(labelled([7], 1, JPEG)))
     extract("a.rec", "out")

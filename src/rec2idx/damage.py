@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeGuard
 
 from . import _walk
 from ._walk import Walk
@@ -18,7 +19,7 @@ from .errors import (
     TruncatedError,
 )
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
-from .lookalikes import HEAD_SIZE, looks_like
+from .lookalikes import HEAD_SIZE, ZEROS, looks_like
 from .sources import Readable, Stream
 
 AGAIN = "copy or download the file again; rec2idx --salvage indexes what is whole"
@@ -122,10 +123,23 @@ def empty(path: str) -> EmptyFileError:
     )
 
 
+def is_damage(error: Exception) -> TypeGuard[DamagedRecordError | NotRecordIOError]:
+    """Return whether there may be records behind it, and not another kind of file around them."""
+    if isinstance(error, NotRecordIOError):
+        return error.looks_like in (None, ZEROS)
+    return isinstance(error, DamagedRecordError)
+
+
 def of_key(
-    error: DamagedRecordError | NotRecordIOError, key: int | str, offset: int
-) -> DamagedRecordError:
-    """Return the error of a walk as that of a record which an index names."""
+    error: DamagedRecordError | NotRecordIOError, key: Any, offset: int
+) -> DamagedRecordError | NotRecordIOError:
+    """Return the error of a walk as that of a record which an index names.
+
+    A wrong magic is damage, also at the start of the file, unless this is another kind of file.
+    """
+    if isinstance(error, NotRecordIOError) and not is_damage(error):
+        error.key, error.record = key, None
+        return error
     found = type(error) if isinstance(error, DamagedRecordError) else DamagedRecordError
     placed = found(
         error.what if isinstance(error, DamagedRecordError) else "wrong magic",

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .appending import RecordAppender
-from .errors import KeysError, RecordIOError
+from .damage import of_key
+from .errors import KeysError, NotRecordIOError, RecordIOError
 from .sequential import _NOTHING, MXRecordIO
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class MXIndexedRecordIO(MXRecordIO):
         Raises:
             KeyError: the index has no such key.
             DamagedRecordError: no whole record starts where the index says.
-            NotRecordIOError: the file is something else.
+            NotRecordIOError: the file is another kind of file, and that is at its start.
             WrongFlagError: the file was opened for writing.
             ValueError: the reader is closed.
         """
@@ -154,6 +155,8 @@ class MXIndexedRecordIO(MXRecordIO):
         offset, distance = self._find(key)
         try:
             return file.at(offset, distance)
+        except NotRecordIOError as error:
+            raise of_key(error, key, offset) from None
         except RecordIOError as error:
             error.key, error.record = key, None
             raise

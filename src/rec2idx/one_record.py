@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from . import _heads
-from .damage import of_key
+from .damage import is_damage, of_key
 from .dialects import MOST_LABELS
 from .entries import as_number
 from .errors import (
@@ -25,7 +25,7 @@ from .lines import IndexFile
 from .peeks import Span, span_at
 from .record_listing import Key, require_places
 from .rewrite import LOCAL_BLOCK, REMOTE_BLOCK, LongRecord
-from .scan import is_damage, scan
+from .scan import scan
 from .sources import LocalFile, Source, Stream
 from .streaming import read_records
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 from ._heads import rises
 from ._lines import sort_entries
 from .contents import UNKNOWN
-from .damage import empty, region_of
+from .damage import empty, is_damage, region_of
 from .dialects import MOST_LABELS, Trend
 from .errors import DamagedRecordError, NotRecordIOError
 from .framing import HEADER_SIZE, IR_HEADER_SIZE, padded, payload_of, split_lrec
@@ -26,7 +26,7 @@ from .lists import Names
 from .peeks import LOCAL, Recent, Span, manner_of, peek, span_at
 from .pictures import SIZED, dimensions, kind_of
 from .rewrite import changed
-from .scan import is_damage, scan
+from .scan import scan
 from .sources import LocalFile, Readable, Source, Stream, StrPath, opened
 from .streaming import each_record
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from . import _walk
-from .damage import DamagedRegion, error_of, region_of, wrong_length
-from .errors import DamagedRecordError, NotRecordIOError
-from .lookalikes import ZEROS
+from .damage import DamagedRegion, error_of, is_damage, region_of, wrong_length
+from .errors import DamagedRecordError
 from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker, without_padding
 from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
@@ -137,13 +136,6 @@ def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
     if chain.ended or chain.position == 0:
         return 0.0
     return elapsed * (chain.source.size - chain.position) / chain.position
-
-
-def is_damage(error: Exception) -> TypeGuard[DamagedRecordError | NotRecordIOError]:
-    """Return whether there may be records behind it, and not another kind of file around them."""
-    if isinstance(error, NotRecordIOError):
-        return error.looks_like in (None, ZEROS)
-    return isinstance(error, DamagedRecordError)
 
 
 class _Chain:

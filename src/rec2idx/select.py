@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -59,6 +60,7 @@ WHAT_IS_LEFT_OUT = {  # by what `_heads.kinds` says
 }
 NUMBERS = "use running numbers as keys: --keys sequence"  # an advice
 FILE_HEADER, IDENTITY = "file header", "identity record"  # what InsightFace's are
+FACE_RECORDS = 8  # so many are looked at, at most, to tell a file of InsightFace by its labels
 
 
 @dataclass(frozen=True)
@@ -228,12 +230,36 @@ class Selection:
 def is_file_header(batch: Batch) -> bool:
     """Return whether the first record of a batch with heads is the file header of InsightFace.
 
-    That is a record of two labels and no image. Source: insightface, ``face2rec2.py``.
+    That is a record of two labels and no image, before images as `has_face_labels` has it. Source:
+    insightface, ``face2rec2.py``.
     """
     if not batch or batch.heads is None or batch.sizes[0] != IR_HEADER_SIZE + 8:
         return False
     flag: int = struct.unpack_from("<I", batch.heads, 8)[0]
-    return flag == 2
+    return flag == 2 and has_face_labels([batch])
+
+
+def has_face_labels(batches: Iterable[Batch]) -> bool:
+    """Return whether the first records of a file, with heads, have as many labels as InsightFace's.
+
+    An image of InsightFace's has two labels at most. The first image with another number than two
+    decides, among `FACE_RECORDS` records: in a file for object detection, where each object adds
+    labels, an image without objects has two, and looks like a file header if its bytes are missing.
+    """
+    left = FACE_RECORDS
+    for batch in batches:
+        assert batch.heads is not None
+        stride = len(batch.heads) // len(batch)
+        heads = batch.heads[: stride * left]
+        kinds = _heads.kinds(batch.sizes[:left], heads)
+        for at, kind in enumerate(kinds):
+            flag: int = struct.unpack_from("<I", heads, stride * at + 8)[0]
+            if kind == _heads.IMAGE and flag != 2:
+                return flag < 2
+        left -= len(kinds)
+        if left == 0:
+            break
+    return True
 
 
 def tells_other_ids(path: str, images_only: bool = False) -> bool:

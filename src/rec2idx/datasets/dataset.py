@@ -56,8 +56,10 @@ class RecordDataset(Closing, Sequence[Any]):
         transform: called with header and payload, decoded if that is asked for; what it returns
             is the item.
         mmap: whether to map the files, which must be local, into memory. Payloads are then
-            read-only memoryviews of them, but bytes where a record has several parts. A file that
-            becomes shorter meanwhile ends the process with SIGBUS, as with any such mapping.
+            read-only memoryviews of them, but bytes where a record has several parts. Those do not
+            pickle: workers of a ``DataLoader`` need a `decode` that makes something else of them,
+            such as ``bytes``. A file that becomes shorter meanwhile ends the process with SIGBUS,
+            as with any such mapping.
 
     Raises:
         BadIndexError: an index is none, or names a place where the files have no record. Without
@@ -74,6 +76,7 @@ class RecordDataset(Closing, Sequence[Any]):
     Raises, where records are read:
         DamagedRecordError: there is no whole record; the attributes ``key``, ``offset``,
             ``expected`` and ``found`` say more.
+        NotRecordIOError: the file is another kind of file, which is seen at its first record.
         LabelsError: of several InsightFace files, one has a label that it announces no class for.
         FileChangedError: the file is not the one that was opened.
         MissingExtraError: a record has several labels, and NumPy is missing.

@@ -20,7 +20,7 @@ from ..entries import TOP
 from ..errors import LabelsError
 from ..framing import IR_HEADER_SIZE
 from ..segments import Batch, Walker
-from ..select import is_file_header
+from ..select import has_face_labels, is_file_header
 from ..sources import Source
 
 HEADS = IR_HEADER_SIZE + 8  # bytes of each payload that are looked at: also the first two labels
@@ -77,14 +77,14 @@ def header_behind(record: Batch | None) -> FileHeader | None:
 
 
 def comes_first(record: Batch | None) -> bool:
-    """Return whether a record may be the first one of a file whose file header comes later.
+    """Return whether a batch may be the first one of a file whose file header comes later.
 
-    That is an image with two labels or more.
+    That is an image with two labels, before others with no more.
     """
     if record is None or record.heads is None or not has_image(record):
         return False
     flag: int = _HEAD.unpack_from(record.heads)[0]
-    return flag >= 2
+    return flag == 2 and has_face_labels([record])
 
 
 def find_header(source: Source, offsets: array[int], zero: int | None) -> FileHeader | None:
@@ -95,6 +95,12 @@ def find_header(source: Source, offsets: array[int], zero: int | None) -> FileHe
         offsets: those of its entries, in order.
         zero: the offset of key 0, if there is one.
     """
+    found = _find_candidate(source, offsets, zero)
+    return found if found and has_face_labels(_records_from(source, 0)) else None
+
+
+def _find_candidate(source: Source, offsets: array[int], zero: int | None) -> FileHeader | None:
+    """As `find_header`, where the records behind it were not looked at."""
     first = record_at(source, 0)
     found = file_header(first)
     if found is None and zero:

@@ -86,10 +86,13 @@ class _Entries:
             first: what is added to the labels in the file.
         """
         marks = bytearray(self.marks or b"")
+        whole = isinstance(labels, range)  # which looks through all of its numbers for a float
         for at, label in enumerate(self.labels or ()):
             if marks[at]:
-                # A range looks through all of its numbers for one that is no int.
-                marks[at] = (int(label) + first if label.is_integer() else label + first) in labels
+                if label.is_integer():
+                    marks[at] = int(label) + first in labels
+                else:
+                    marks[at] = not whole and label + first in labels
         self.marks = marks
 
     def kept(self, first: int) -> tuple[array[int], Keys]:

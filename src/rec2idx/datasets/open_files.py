@@ -5,11 +5,16 @@ from __future__ import annotations
 import mmap
 import os
 import sys
+import weakref
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
+from ..errors import FileChangedError
 from ..sources import LocalFile, Location, Source
 from .table import DataFile
+
+if TYPE_CHECKING:
+    from ..remote import RemoteFile
 
 MOST = 128  # files that are open at once, but for those that a thread is just reading
 
@@ -57,8 +62,11 @@ class OpenFile:
     """
 
     def __init__(self, file: DataFile, mapped: bool) -> None:
-        self.source = cast(Source, file.place.open())
-        self.source.path = file.path
+        opened = _opened(file)
+        self.source: Source = opened
+        # Whoever reads the file refers to it, and so may close it last. When Python ends, nothing
+        # is done any more: what closing needs may be gone, and the system closes files anyway.
+        weakref.finalize(self, opened.close).atexit = False
         self.fd = -1
         self.base = file.base
         self.classes = file.classes
@@ -70,10 +78,20 @@ class OpenFile:
             if mapped and file.size:
                 self.view = memoryview(_mapping(self.fd, file.size))
 
-    def __del__(self) -> None:
-        # Whoever reads the file refers to it, and so may close it last.
-        if hasattr(self, "source"):
-            cast(LocalFile, self.source).close()
+
+def _opened(file: DataFile) -> LocalFile | RemoteFile:
+    try:
+        source = cast("LocalFile | RemoteFile", file.place.open())
+    except FileChangedError as error:
+        raise FileChangedError(
+            "the file was changed or replaced after the data set was opened",
+            path=file.path,
+            expected=error.expected,
+            found=error.found,
+            advice="open the data set again",
+        ) from None
+    source.path = file.path
+    return source
 
 
 def _mapping(fd: int, size: int) -> mmap.mmap:
