@@ -188,8 +188,9 @@ def test_lists_that_give_no_names(six):
     with open("a.lst", "a") as file:
         file.write("3\t0\tanother\n")
     refuses("the name 'another' is the second one for the number 3")
-    put_list("images.lst", "b", "c", "d", "e", "f")
-    refuses("an image cannot be called images.lst")
+    for name in ("images.lst", "./images.lst/x.jpg"):
+        put_list("a", "b", "c", "d", "e", name)
+        refuses(f"the name '{name}' is not free: images.lst is the list of the images")
     Path("a.lst").write_text("some text\n")
     refuses("line 1 is none of a list")
     put_list("a", "b.jpg", "c.jpg", "d.jpg", "e.jpg", "f.jpg")
@@ -200,6 +201,14 @@ def test_lists_that_give_no_names(six):
     refuses("the name 'a.JSON' is that of the JSON beside an image", to="wds")
     put_list("a.jpg", "a.png", "c.jpg", "d.jpg", "e.jpg", "f.jpg")
     refuses("the name 'a.png' has a sample's name that is taken", to="wds")
+
+
+def test_a_name_of_the_list_is_free_elsewhere(six):
+    """Deeper in the folder, and where no list is written."""
+    put_list("a", "b", "c", "d", "e", "x/images.lst")
+    assert extract("a.rec", "flat", to="flat", names="a.lst").extracted == 6
+    put_list("a", "b", "c", "d", "images.lst", "images.lst/x")
+    assert extract("a.rec", "out", names="a.lst").extracted == 6
 
 
 def test_one_name_for_two_images(folder):

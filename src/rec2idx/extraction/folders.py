@@ -10,7 +10,7 @@ from functools import partial
 from io import FileIO
 from types import TracebackType
 
-from ..errors import BadListError, PayloadError, UnsafeTargetError
+from ..errors import PayloadError, UnsafeTargetError
 from ..label_text import as_text
 from ..sinks import Sink
 from .extracted import Image, fits_list
@@ -48,14 +48,14 @@ class _Files(ABC):
         """Name images, which come in order; return what writes them, in any thread."""
         return partial(self._write, [self._named(image) for image in images])
 
-    @abstractmethod
     def _named(self, image: Image) -> NewFile:
-        """Return the file of an image."""
-
-    def _name(self, image: Image, above: str = "") -> NewFile:
-        name = above + self._names.of(image.id, image.offset, suffix_of(image.kind))
+        name = self._above(image) + self._names.of(image.id, image.offset, suffix_of(image.kind))
         folder, _, name = name.rpartition("/")
         return NewFile(folder, name, image.data)
+
+    @abstractmethod
+    def _above(self, image: Image) -> str:
+        """Return the folder that the name of an image begins in, with a slash, or nothing."""
 
     def _write(self, files: list[NewFile]) -> Written:
         return len(files), *self._folder.add(files)
@@ -99,14 +99,14 @@ class LabelFolders(_Files):
 
     first_label = False
 
-    def _named(self, image: Image) -> NewFile:
+    def _above(self, image: Image) -> str:
         label = image.labels[0]
         if len(image.labels) > 1 and not self.first_label:
             raise self._refused(image, "one label", f"{len(image.labels)} of them")
         if not (0 <= label < WHOLE and label.is_integer()):
             what = f"a whole number from 0 to {WHOLE - 1} as label"
             raise self._refused(image, what, as_text(label))
-        return self._name(image, f"{int(label):0{LABEL_WIDTH}}/")
+        return f"{int(label):0{LABEL_WIDTH}}/"
 
     def _refused(self, image: Image, expected: str, found: str) -> PayloadError:
         return PayloadError(
@@ -151,15 +151,8 @@ class Flat(_Files):
         self.inexact += sum(not fits_list(image) for image in images)
         return partial(self._write, files)
 
-    def _named(self, image: Image) -> NewFile:
-        file = self._name(image)
-        if file.folder == "" and file.name == LIST:
-            raise BadListError(
-                f"an image cannot be called {LIST}, as the list of them is",
-                path=self._path,
-                advice="give it another name in the list with the names",
-            )
-        return file
+    def _above(self, image: Image) -> str:
+        return ""
 
     def finish(self) -> None:
         """Let the list appear, which has all lines."""
