@@ -270,12 +270,58 @@ def test_files_of_another_size_are_not_replaced(six):
     )
     assert theirs.read_bytes() == b"theirs"
     Path("out/000000.tar").write_bytes(b"theirs")
-    refused("out/000000.tar: a file of another size stands there already", to="wds")
+    refused("out/000000.tar: a file with other bytes stands there already", to="wds")
     Path("out/images.lst").write_bytes(b"theirs")
-    refused("out/images.lst: the list of other images stands there already", to="flat")
+    refused("out/images.lst: a file with other bytes stands there already", to="flat")
     assert (Path("out/000000.tar").read_bytes(), Path("out/images.lst").read_bytes()) == (
         b"theirs", b"theirs"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("to", LAYOUTS)
+@pytest.mark.parametrize("at", [0, 6, -1])
+def test_files_with_other_bytes_are_not_replaced(six, monkeypatch, to, at):
+    """Also where as many of them stand there; whichever one differs."""
+    monkeypatch.setattr(out_folder, "_SOME", 5)
+    extract("a.rec", "out", to=to)
+    for place in [path for path in Path("out").rglob("*") if path.is_file()]:
+        content = place.read_bytes()
+        other = bytearray(content)
+        other[at] ^= 1
+        place.write_bytes(other)
+        refused(
+            f"{place}: a file with other bytes stands there already, and none is replaced; remove "
+            "it, or give another folder",
+            to=to,
+        )
+        assert place.read_bytes() == other
+        place.write_bytes(content)
+    assert extract("a.rec", "out", to=to).already_there == 6
+
+
+def test_another_file_into_the_same_folder(folder):
+    """With the same ids, and images as long; or with the same images, and other labels."""
+    Path("a.rec").write_bytes(whole_file([image(1, 0, JPEG + b"1")]))
+    for to in LAYOUTS:
+        extract("a.rec", f"{to}/", to=to)
+    before = {to: tree(Path(to)) for to in LAYOUTS}
+    for label, content in ((1, JPEG + b"2"), (2, JPEG + b"1")):
+        Path("b.rec").write_bytes(whole_file([image(label, 0, content)]))
+        for to in LAYOUTS:
+            if (to, label) == ("imagefolder", 2):  # that is another folder
+                continue
+            with pytest.raises(rec2idx.UnsafeTargetError, match="with other bytes stands there"):
+                extract("b.rec", to, to=to)
+            assert tree(Path(to)) == before[to]
+
+
+@pytest.mark.parametrize("change", [bytes(512), -512])
+def test_a_longer_or_shorter_shard_is_another(six, change):
+    extract("a.rec", "out", to="wds")
+    shard = Path("out/000000.tar")
+    content = shard.read_bytes()
+    shard.write_bytes(content[:change] if isinstance(change, int) else content + change)
+    refused("out/000000.tar: a file with other bytes stands there already", to="wds")
 
 
 @pytest.mark.parametrize("more", [b"6\t6\t6.jpg\n", b"x"])
@@ -283,7 +329,7 @@ def test_a_longer_list_is_another(six, more):
     extract("a.rec", "out", to="flat")
     with open("out/images.lst", "ab") as file:
         file.write(more)
-    refused("the list of other images stands there already", to="flat")
+    refused("a file with other bytes stands there already", to="flat")
 
 
 @pytest.mark.parametrize("nameless", [True, False])

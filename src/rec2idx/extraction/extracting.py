@@ -96,8 +96,8 @@ def extract(
 ) -> ExtractSummary:
     """Write the images of a RecordIO file into a folder, byte for byte. Prints nothing.
 
-    A file appears under its name when it is whole. None is replaced: one with as many bytes as it
-    should have counts as written before, so that a run that was interrupted goes on where it was;
+    A file appears under its name when it is whole. None is replaced: one with the same bytes, which
+    are compared, counts as written before, so that a run that was interrupted goes on where it was;
     one with others is an error. Nothing is written outside of the folder.
 
     The file is read once, from its beginning to its end. Besides what is under way, memory grows

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from io import FileIO
 from types import TracebackType
 
-from ..errors import PayloadError, UnsafeTargetError
+from ..errors import PayloadError
 from ..label_text import as_text
-from ..sinks import Sink
 from .extracted import Image, fits_list
 from .file_names import Names, suffix_of
 from .out_folder import NewFile, OutFolder
@@ -34,7 +31,7 @@ class _Files(ABC):
 
     Attributes:
         extracted: images that were written.
-        already_there: images that were there, with as many bytes.
+        already_there: images that were there, with the same bytes.
         bytes_written: bytes that were written.
     """
 
@@ -135,19 +132,15 @@ class Flat(_Files):
         super().__init__(folder, names, path)
         self.inexact = 0
         self._exits = contextlib.ExitStack()
-        self._list: Sink | FileIO | None = None  # a new one, or one that stands there
 
     def __enter__(self) -> Flat:
-        if self._folder.size(LIST):
-            self._list = self._exits.enter_context(self._folder.read(LIST))
-        else:
-            self._list = self._exits.enter_context(self._folder.new(LIST))
+        self._list = self._exits.enter_context(self._folder.file(LIST))
         return self
 
     def work(self, images: Sequence[Image]) -> Callable[[], Written]:
         """Name images and write their lines; return what writes the images, in any thread."""
         files = [self._named(image) for image in images]
-        self._add_lines(b"".join(map(_line, images, files)))
+        self._list.write(b"".join(map(_line, images, files)))
         self.inexact += sum(not fits_list(image) for image in images)
         return partial(self._write, files)
 
@@ -156,22 +149,7 @@ class Flat(_Files):
 
     def finish(self) -> None:
         """Let the list appear, which has all lines."""
-        if isinstance(self._list, FileIO) and self._list.read(1):
-            raise self._other_list()
         self._exits.close()
-
-    def _add_lines(self, lines: bytes) -> None:
-        if isinstance(self._list, Sink):
-            self._list.write(lines)
-        elif self._list is not None and self._list.read(len(lines)) != lines:
-            raise self._other_list()
-
-    def _other_list(self) -> UnsafeTargetError:
-        return UnsafeTargetError(
-            "the list of other images stands there already, and is not replaced",
-            path=os.path.join(self._folder.path, LIST),
-            advice="give another folder, or remove that list",
-        )
 
     def __exit__(
         self,
