@@ -188,8 +188,9 @@ def test_lists_that_give_no_names(six):
     with open("a.lst", "a") as file:
         file.write("3\t0\tanother\n")
     refuses("the name 'another' is the second one for the number 3")
-    put_list("images.lst", "b", "c", "d", "e", "f")
-    refuses("an image cannot be called images.lst")
+    for name in ("images.lst", "./images.lst/x.jpg"):
+        put_list("a", "b", "c", "d", "e", name)
+        refuses(f"the name '{name}' is not free: images.lst is the list of the images")
     Path("a.lst").write_text("some text\n")
     refuses("line 1 is not one of an im2rec list")
     put_list("a", "b.jpg", "c.jpg", "d.jpg", "e.jpg", "f.jpg")
@@ -200,6 +201,14 @@ def test_lists_that_give_no_names(six):
     refuses("the name 'a.JSON' is that of the JSON beside an image", to="wds")
     put_list("a.jpg", "a.png", "c.jpg", "d.jpg", "e.jpg", "f.jpg")
     refuses("the name 'a.png' has a sample's name that is taken", to="wds")
+
+
+def test_a_name_of_the_list_is_free_elsewhere(six):
+    """Deeper in the folder, and where no list is written."""
+    put_list("a", "b", "c", "d", "e", "x/images.lst")
+    assert extract("a.rec", "flat", to="flat", names="a.lst").extracted == 6
+    put_list("a", "b", "c", "d", "images.lst", "images.lst/x")
+    assert extract("a.rec", "out", names="a.lst").extracted == 6
 
 
 def test_one_name_for_two_images(folder):
@@ -261,12 +270,58 @@ def test_files_of_another_size_are_not_replaced(six):
     )
     assert theirs.read_bytes() == b"theirs"
     Path("out/000000.tar").write_bytes(b"theirs")
-    refused("out/000000.tar: a file of another size stands there already", to="wds")
+    refused("out/000000.tar: a file with other bytes stands there already", to="wds")
     Path("out/images.lst").write_bytes(b"theirs")
-    refused("out/images.lst: the list of other images stands there already", to="flat")
+    refused("out/images.lst: a file with other bytes stands there already", to="flat")
     assert (Path("out/000000.tar").read_bytes(), Path("out/images.lst").read_bytes()) == (
         b"theirs", b"theirs"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("to", LAYOUTS)
+@pytest.mark.parametrize("at", [0, 6, -1])
+def test_files_with_other_bytes_are_not_replaced(six, monkeypatch, to, at):
+    """Also where as many of them stand there; whichever one differs."""
+    monkeypatch.setattr(out_folder, "_SOME", 5)
+    extract("a.rec", "out", to=to)
+    for place in [path for path in Path("out").rglob("*") if path.is_file()]:
+        content = place.read_bytes()
+        other = bytearray(content)
+        other[at] ^= 1
+        place.write_bytes(other)
+        refused(
+            f"{place}: a file with other bytes stands there already, and none is replaced; remove "
+            "it, or give another folder",
+            to=to,
+        )
+        assert place.read_bytes() == other
+        place.write_bytes(content)
+    assert extract("a.rec", "out", to=to).already_there == 6
+
+
+def test_another_file_into_the_same_folder(folder):
+    """With the same ids, and images as long; or with the same images, and other labels."""
+    Path("a.rec").write_bytes(whole_file([image(1, 0, JPEG + b"1")]))
+    for to in LAYOUTS:
+        extract("a.rec", f"{to}/", to=to)
+    before = {to: tree(Path(to)) for to in LAYOUTS}
+    for label, content in ((1, JPEG + b"2"), (2, JPEG + b"1")):
+        Path("b.rec").write_bytes(whole_file([image(label, 0, content)]))
+        for to in LAYOUTS:
+            if (to, label) == ("imagefolder", 2):  # that is another folder
+                continue
+            with pytest.raises(rec2idx.UnsafeTargetError, match="with other bytes stands there"):
+                extract("b.rec", to, to=to)
+            assert tree(Path(to)) == before[to]
+
+
+@pytest.mark.parametrize("change", [bytes(512), -512])
+def test_a_longer_or_shorter_shard_is_another(six, change):
+    extract("a.rec", "out", to="wds")
+    shard = Path("out/000000.tar")
+    content = shard.read_bytes()
+    shard.write_bytes(content[:change] if isinstance(change, int) else content + change)
+    refused("out/000000.tar: a file with other bytes stands there already", to="wds")
 
 
 @pytest.mark.parametrize("more", [b"6\t6\t6.jpg\n", b"x"])
@@ -274,7 +329,7 @@ def test_a_longer_list_is_another(six, more):
     extract("a.rec", "out", to="flat")
     with open("out/images.lst", "ab") as file:
         file.write(more)
-    refused("the list of other images stands there already", to="flat")
+    refused("a file with other bytes stands there already", to="flat")
 
 
 @pytest.mark.parametrize("nameless", [True, False])

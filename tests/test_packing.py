@@ -21,6 +21,7 @@ from rec2idx.recordio import MXIndexedRecordIO, unpack
 
 JPEG = b"\xff\xd8\xff\xe0 and so on"
 SHORT = "/sys/class/net/lo/mtu"  # a regular file of 4096 bytes, of which few can be read
+UNSIZED = "/proc/version"  # a regular file of 0 bytes, of which some can be read
 
 
 @pytest.mark.parametrize("jobs", [None, 1, 2, 7])
@@ -179,6 +180,26 @@ class TestWhatFails:
         assert [type(failure.error) for failure in failures] == [rec2idx.FileChangedError]
         assert found() == expected(image(1, 1, JPEG), keys=[1])
 
+    @pytest.mark.skipif(not os.path.exists(UNSIZED), reason="only Linux has such files")
+    def test_a_picture_of_which_nobody_knows_the_size(self, folder, monkeypatch):
+        """It is read up to its end, ahead or at its turn; but no further than a record goes."""
+        content = Path(UNSIZED).read_bytes()
+        assert len(content) > 50
+        put(a_jpg=b"", a_lst=f"0\t1\t{UNSIZED}\n1\t1\ta.jpg\n".encode())
+        pack_images("a.lst", "ahead.rec")
+        monkeypatch.setattr(packer, "SOME", 7)
+        monkeypatch.setattr(packer, "LARGE", 20)
+        assert pack_images("a.lst", "out.rec").empty == 1
+        assert found("ahead") == found() == expected(image(1, 0, content), image(1, 1, b""))
+        monkeypatch.setattr(packer, "LARGE", 45)
+        monkeypatch.setattr(packer, "MAX_LENGTH", 40)
+        failures, options = failing()
+        pack_images("a.lst", "short.rec", **options)
+        assert [(type(one.error), one.error.found) for one in failures] == [
+            (rec2idx.PayloadError, "46")
+        ]
+        assert found("short") == expected(image(1, 1, b""), keys=[1])
+
     def test_all_pictures(self, folder):
         put(a_lst=b"0\t1\ta.jpg\n1\t1\tb.jpg\n", out_idx=SIX_INDEX)
         failures, options = failing()
@@ -230,6 +251,14 @@ class TestWhatFails:
             pack_images("s3://bucket/pics", "out.rec")
         with pytest.raises(ValueError, match="shuffle is for a folder"):
             pack_images("a.lst", "out.rec", shuffle=True)
+
+
+@pytest.mark.parametrize("jobs", [0, -1])
+def test_jobs_that_are_none(folder, jobs):
+    """Before anything is opened: not even that the list is missing is found out."""
+    with pytest.raises(ValueError, match=f"^jobs is {jobs}, expected at least 1$"):
+        pack_images("none.lst", "out.rec", jobs=jobs)
+    assert names() == []
 
 
 def test_numbers_that_are_repeated(folder):

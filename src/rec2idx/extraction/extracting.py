@@ -27,7 +27,7 @@ from ..spans import Records
 from ..stretches import Stretch, stretches
 from .extracted import MOST_LABELS, Image, image_in
 from .file_names import UNKNOWN, IdNames, ListNames, Names, suffix_of
-from .folders import Flat, LabelFolders
+from .folders import LIST, Flat, LabelFolders
 from .named import NamedRecords
 from .out_folder import OutFolder
 from .shards import DEFAULT_COUNT, Shards, ShardSize
@@ -96,8 +96,8 @@ def extract(
 ) -> ExtractSummary:
     """Write the images of a RecordIO file into a folder, byte for byte. Prints nothing.
 
-    A file appears under its name when it is whole. None is replaced: one with as many bytes as it
-    should have counts as written before, so that a run that was interrupted goes on where it was;
+    A file appears under its name when it is whole. None is replaced: one with the same bytes, which
+    are compared, counts as written before, so that a run that was interrupted goes on where it was;
     one with others is an error. Nothing is written outside of the folder.
 
     The file is read once, from its beginning to its end. Besides what is under way, memory grows
@@ -139,7 +139,7 @@ def extract(
     path = os.fsdecode(folder)
     _require_sense(path, to, jobs)
     limits = _shard_size(to, shard_count, shard_bytes)
-    namer: Names = IdNames() if names is None else ListNames(names, samples=to == "wds")
+    namer = _namer(to, names)
     with _opened(record) as file, read_ahead(file) as source, OutFolder(path) as out:
         named = None if index is None else NamedRecords(index, source)
         layout = _layout(to, out, namer, source.path, limits)
@@ -325,6 +325,12 @@ def _payload(records: Records, at: int) -> memoryview:
             payload += MAGIC_BYTES
         payload += view[start:stop]
     return memoryview(payload)
+
+
+def _namer(to: Layout, names: StrPath | None) -> Names:
+    if names is None:
+        return IdNames()
+    return ListNames(names, samples=to == "wds", reserved=LIST if to == "flat" else "")
 
 
 def _layout(

@@ -84,14 +84,15 @@ class ListNames:
         path: the list.
         samples: whether names without their suffix must differ, and have no other dot, as those of
             the samples of a WebDataset.
+        reserved: the name of a file that goes into the same folder; nothing for none.
 
     Raises:
-        BadListError: it is no list; a name in it is no plain path of a file below a folder; or two
-            lines have the same number or name.
+        BadListError: it is no list; a name in it is no plain path of a file below a folder, or
+            takes the reserved one; or two lines have the same number or name.
         OSError: it cannot be read.
     """
 
-    def __init__(self, path: StrPath, samples: bool = False) -> None:
+    def __init__(self, path: StrPath, samples: bool = False, reserved: str = "") -> None:
         self.repeated = 0
         self._path = os.fsdecode(path)
         self._names: dict[int, str] = {}
@@ -103,6 +104,8 @@ class ListNames:
             key = name or ""
             if samples and wrong is None:
                 key, wrong = _sample(key)
+            if reserved and key.partition("/")[0] == reserved:
+                wrong = f"is not free: {reserved} is the list of the images"
             if line.number in self._names:
                 wrong = f"is the second one for the number {line.number}"
             elif key in taken:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from io import FileIO
 from types import TracebackType
 
-from ..errors import BadListError, PayloadError, UnsafeTargetError
+from ..errors import PayloadError
 from ..label_text import as_text
-from ..sinks import Sink
 from .extracted import Image, fits_list
 from .file_names import Names, suffix_of
 from .out_folder import NewFile, OutFolder
@@ -34,7 +31,7 @@ class _Files(ABC):
 
     Attributes:
         extracted: images that were written.
-        already_there: images that were there, with as many bytes.
+        already_there: images that were there, with the same bytes.
         bytes_written: bytes that were written.
     """
 
@@ -48,14 +45,14 @@ class _Files(ABC):
         """Name images, which come in order; return what writes them, in any thread."""
         return partial(self._write, [self._named(image) for image in images])
 
-    @abstractmethod
     def _named(self, image: Image) -> NewFile:
-        """Return the file of an image."""
-
-    def _name(self, image: Image, above: str = "") -> NewFile:
-        name = above + self._names.of(image.id, image.offset, suffix_of(image.kind))
+        name = self._above(image) + self._names.of(image.id, image.offset, suffix_of(image.kind))
         folder, _, name = name.rpartition("/")
         return NewFile(folder, name, image.data)
+
+    @abstractmethod
+    def _above(self, image: Image) -> str:
+        """Return the folder that the name of an image begins in, with a slash, or nothing."""
 
     def _write(self, files: list[NewFile]) -> Written:
         return len(files), *self._folder.add(files)
@@ -99,14 +96,14 @@ class LabelFolders(_Files):
 
     first_label = False
 
-    def _named(self, image: Image) -> NewFile:
+    def _above(self, image: Image) -> str:
         label = image.labels[0]
         if len(image.labels) > 1 and not self.first_label:
             raise self._refused(image, "one label", f"{len(image.labels)} of them")
         if not (0 <= label < WHOLE and label.is_integer()):
             what = f"a whole number from 0 to {WHOLE - 1} as label"
             raise self._refused(image, what, as_text(label))
-        return self._name(image, f"{int(label):0{LABEL_WIDTH}}/")
+        return f"{int(label):0{LABEL_WIDTH}}/"
 
     def _refused(self, image: Image, expected: str, found: str) -> PayloadError:
         return PayloadError(
@@ -135,50 +132,24 @@ class Flat(_Files):
         super().__init__(folder, names, path)
         self.inexact = 0
         self._exits = contextlib.ExitStack()
-        self._list: Sink | FileIO | None = None  # a new one, or one that stands there
 
     def __enter__(self) -> Flat:
-        if self._folder.size(LIST):
-            self._list = self._exits.enter_context(self._folder.read(LIST))
-        else:
-            self._list = self._exits.enter_context(self._folder.new(LIST))
+        self._list = self._exits.enter_context(self._folder.file(LIST))
         return self
 
     def work(self, images: Sequence[Image]) -> Callable[[], Written]:
         """Name images and write their lines; return what writes the images, in any thread."""
         files = [self._named(image) for image in images]
-        self._add_lines(b"".join(map(_line, images, files)))
+        self._list.write(b"".join(map(_line, images, files)))
         self.inexact += sum(not fits_list(image) for image in images)
         return partial(self._write, files)
 
-    def _named(self, image: Image) -> NewFile:
-        file = self._name(image)
-        if file.folder == "" and file.name == LIST:
-            raise BadListError(
-                f"an image cannot be called {LIST}, as the list of them is",
-                path=self._path,
-                advice="give it another name in the list with the names",
-            )
-        return file
+    def _above(self, image: Image) -> str:
+        return ""
 
     def finish(self) -> None:
         """Let the list appear, which has all lines."""
-        if isinstance(self._list, FileIO) and self._list.read(1):
-            raise self._other_list()
         self._exits.close()
-
-    def _add_lines(self, lines: bytes) -> None:
-        if isinstance(self._list, Sink):
-            self._list.write(lines)
-        elif self._list is not None and self._list.read(len(lines)) != lines:
-            raise self._other_list()
-
-    def _other_list(self) -> UnsafeTargetError:
-        return UnsafeTargetError(
-            "the list of other images stands there already, and is not replaced",
-            path=os.path.join(self._folder.path, LIST),
-            advice="give another folder, or remove that list",
-        )
 
     def __exit__(
         self,

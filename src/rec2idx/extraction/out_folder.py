@@ -1,7 +1,7 @@
 """A folder that new files go into, each under its name only once it is whole.
 
 No name and no link leads out of the folder, and no file that stands in it is replaced, but for an
-empty one. Nothing here knows of RecordIO.
+empty one: either it has the same bytes, or that is an error. Nothing here knows of RecordIO.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Whether the system has files without a name, and can give them one.
 _HAS_NAMELESS = hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")
 _ADVICE = "remove it, or give another folder"
+_SOME = 1 << 20  # bytes of a file that are compared at once
 
 
 class NewFile(NamedTuple):
@@ -64,7 +65,7 @@ class OutFolder:
             self._fd = os.open(path, _FOLDER & ~os.O_NOFOLLOW)
 
     def add(self, files: Iterable[NewFile]) -> tuple[int, int]:
-        """Write files; those that are there with as many bytes stay as they are.
+        """Write files; those that are there with the same bytes stay as they are.
 
         Several threads may do so at once. Nobody waits until the bytes are on the disk.
 
@@ -77,11 +78,11 @@ class OutFolder:
         """
         count = size = 0
         for folder, group in groupby(files, itemgetter(0)):
-            above = os.path.join(self.path, folder)
+            above = os.path.join(self.path, folder, "")
             with self._open(folder) as fd:
                 for _, name, data in group:
-                    path = f"{above}/{name}"
-                    if not _stands(fd, name, path, len(data)):
+                    path = above + name
+                    if not _stands(fd, name, path, data):
                         with _New(fd, name, path) as new:
                             new.write(data)
                         count += 1
@@ -89,35 +90,25 @@ class OutFolder:
         return count, size
 
     @contextlib.contextmanager
-    def new(self, name: str) -> Iterator[Sink]:
-        """Give a `Sink` whose bytes stand under a name once the block ends without an error."""
+    def file(self, name: str) -> Iterator[Sink | Standing]:
+        """Give what takes the bytes of a file: where one stands there, they must be the same.
+
+        A new one stands under its name once the block ends without an error.
+
+        Raises:
+            UnsafeTargetError: something else stands there, which is not replaced.
+            OSError: reading or writing failed.
+        """
         path = os.path.join(self.path, name)
+        if _size(self._fd, name, path):
+            with Standing(self._fd, name, path) as standing:
+                yield standing
+                standing.require_end()
+            return
         with _New(self._fd, name, path) as new:
             sink = Sink(FileIO(new.fd, "wb", closefd=False), path)
             yield sink
             sink.settle()
-
-    def size(self, name: str) -> int:
-        """Return how many bytes a file in the folder has; 0 if there is none.
-
-        Raises:
-            UnsafeTargetError: what stands there is no file.
-        """
-        return _size(self._fd, name, os.path.join(self.path, name))
-
-    def read(self, name: str) -> FileIO:
-        """Open a file of the folder."""
-        with naming(os.path.join(self.path, name)):
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-            return FileIO(os.open(name, flags, dir_fd=self._fd), "rb")
-
-    def stands(self, name: str, size: int) -> bool:
-        """Return whether a file stands there that has so many bytes; False if there is none.
-
-        Raises:
-            UnsafeTargetError: what stands there is something else, and not empty.
-        """
-        return _stands(self._fd, name, os.path.join(self.path, name), size)
 
     @contextlib.contextmanager
     def _open(self, folder: str) -> Iterator[int]:
@@ -185,17 +176,76 @@ def _size(fd: int, name: str, path: str) -> int:
     return status.st_size
 
 
-def _stands(fd: int, name: str, path: str, size: int) -> bool:
-    standing = _size(fd, name, path)
-    if standing not in (0, size):
+def _stands(fd: int, name: str, path: str, data: bytes | memoryview) -> bool:
+    """Return whether a file stands there, which has these bytes; False if there is none."""
+    size = _size(fd, name, path)
+    if size == 0:
+        return False
+    if size != len(data):
         raise UnsafeTargetError(
             "a file of another size stands there already, and none is replaced",
             path=path,
-            expected=f"{size} bytes",
-            found=str(standing),
+            expected=f"{len(data)} bytes",
+            found=str(size),
             advice=_ADVICE,
         )
-    return standing == size
+    with Standing(fd, name, path) as standing:
+        standing.write(data)
+    return True
+
+
+class Standing:
+    """A file that stands there already. It takes the bytes that it should have, as a `Sink` does.
+
+    Args:
+        folder: the descriptor of the folder it is in.
+        name: its name there.
+        path: its path, for errors.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+
+    def __init__(self, folder: int, name: str, path: str) -> None:
+        self._path = path
+        with naming(path):
+            self._fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Compare the bytes that come next in the file.
+
+        Raises:
+            UnsafeTargetError: they are others.
+            OSError: they cannot be read.
+        """
+        view = memoryview(data)
+        while view:
+            found = self._read(min(len(view), _SOME))
+            if not found or found != bytes(view[: len(found)]):
+                raise self._other()
+            view = view[len(found) :]
+
+    def require_end(self) -> None:
+        """Raise what `write` does if the file has more bytes."""
+        if self._read(1):
+            raise self._other()
+
+    def _read(self, most: int) -> bytes:
+        with naming(self._path):
+            return os.read(self._fd, most)
+
+    def _other(self) -> UnsafeTargetError:
+        return UnsafeTargetError(
+            "a file with other bytes stands there already, and none is replaced",
+            path=self._path,
+            advice=_ADVICE,
+        )
+
+    def __enter__(self) -> Standing:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
 
 
 class _New:

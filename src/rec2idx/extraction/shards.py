@@ -15,9 +15,10 @@ from ..label_text import as_json
 from ..sinks import Sink
 from .extracted import Image
 from .file_names import Names, suffix_of
-from .out_folder import OutFolder
+from .out_folder import OutFolder, Standing
 
 DEFAULT_COUNT = 10_000  # images of a shard
+LARGE = 1 << 22  # bytes that are written piece by piece, as joined they would be in memory twice
 _END = 2 * tarfile.BLOCKSIZE  # bytes of zeros, at least, at the end of an archive
 
 
@@ -39,11 +40,13 @@ class Sample(NamedTuple):
 
     Attributes:
         image: bytes of the image.
-        members: the bytes of both members.
+        members: the bytes of both members, in pieces.
+        size: how many these are.
     """
 
     image: int
-    members: bytes
+    members: list[bytes | memoryview]
+    size: int
 
 
 class Shards:
@@ -56,7 +59,7 @@ class Shards:
 
     Attributes:
         extracted: images that were written.
-        already_there: images in archives that were there, with as many bytes.
+        already_there: images in archives that were there, with the same bytes.
         bytes_written: bytes of the images that were written.
         shards: archives of this file, those that were there, too.
     """
@@ -67,7 +70,7 @@ class Shards:
         self._names = names
         self._size = size
         self._exits = contextlib.ExitStack()
-        self._sink: Sink | None = None  # of the archive that is being written
+        self._archive: Sink | Standing | None = None  # that is being written, or compared
         # In the archive that is not finished: images, their bytes, and bytes of the archive.
         self._count = self._images = self._bytes = 0
 
@@ -78,34 +81,32 @@ class Shards:
 
     def take(self, samples: list[Sample]) -> None:
         """Append samples to the archives."""
-        pending: list[bytes] = []
+        pending: list[bytes | memoryview] = []
         for sample in samples:
-            if self._is_full_with(len(sample.members)):
+            if self._is_full_with(sample.size):
                 self._append(pending)
                 pending = []
                 self.finish()
-            if self._count == 0:
-                self._begin()
+            if self._archive is None:
+                self._archive = self._exits.enter_context(self._folder.file(self._name))
             self._count += 1
             self._images += sample.image
-            self._bytes += len(sample.members)
-            pending.append(sample.members)
+            self._bytes += sample.size
+            pending.extend(sample.members)
         self._append(pending)
 
     def finish(self) -> None:
         """Let the archive appear that is being written, if there is one."""
-        if self._count == 0:
+        if self._archive is None:
             return
-        size = _whole(self._bytes)
-        if self._sink is None:
-            self._folder.stands(self._name, size)
+        self._archive.write(bytes(_whole(self._bytes) - self._bytes))
+        self._exits.close()
+        if isinstance(self._archive, Standing):
             self.already_there += self._count
         else:
-            self._sink.write(bytes(size - self._bytes))
-            self._exits.close()
-            self._sink = None
             self.extracted += self._count
             self.bytes_written += self._images
+        self._archive = None
         self.shards += 1
         self._count = self._images = self._bytes = 0
 
@@ -121,13 +122,13 @@ class Shards:
             return True
         return size is not None and _whole(self._bytes + more) > size
 
-    def _begin(self) -> None:
-        if not self._folder.size(self._name):
-            self._sink = self._exits.enter_context(self._folder.new(self._name))
-
-    def _append(self, members: list[bytes]) -> None:
-        if self._sink is not None and members:
-            self._sink.write(b"".join(members))
+    def _append(self, members: list[bytes | memoryview]) -> None:
+        if self._archive is None:
+            return
+        if sum(map(len, members)) <= LARGE:
+            members = [b"".join(members)]
+        for piece in members:
+            self._archive.write(piece)
 
     def __enter__(self) -> Shards:
         return self
@@ -151,7 +152,7 @@ def _samples(images: Sequence[Image], names: Sequence[str]) -> list[Sample]:
     for image, name in zip(images, names, strict=True):
         key = name.rpartition(".")[0]
         members = [*_member(name, image.data), *_member(f"{key}.json", _facts(image))]
-        samples.append(Sample(len(image.data), b"".join(members)))
+        samples.append(Sample(len(image.data), members, sum(map(len, members))))
     return samples
 
 

@@ -110,12 +110,16 @@ class Packer:
         path = os.path.join(self._root, name)
         try:
             with LocalFile(path) as file:
-                if file.size > most and file.size <= MAX_LENGTH:
+                size, image = file.size, b""
+                if size == 0:  # or it does not say, as those in /proc
+                    image = _up_to(file, most + 1)
+                    size = len(image)
+                if most < size <= MAX_LENGTH:
                     return line
                 several = len(labels) > 1 and self._pack_label
-                _require_short(path, file.size, len(labels) if several else 0)
-                image = file.read(0, file.size)
-                if len(image) < file.size:
+                _require_short(path, size, len(labels) if several else 0)
+                image = image or file.read(0, size)
+                if len(image) < size:
                     raise FileChangedError("the file became shorter while it was read", path=path)
         except (OSError, PayloadError) as error:
             return FailedImage(number, name, error)
@@ -164,6 +168,16 @@ class Packer:
         self._written = self.bytes
         self._waiting.clear()
         self._waiting_lines.clear()
+
+
+def _up_to(file: LocalFile, most: int) -> bytes:
+    """Return the bytes of a file up to its end, or so many; whatever size it says it has."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := file.read(size, min(SOME, most - size)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
 
 
 def _require_short(path: str, size: int, labels: int) -> None:

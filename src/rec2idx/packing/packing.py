@@ -106,7 +106,8 @@ def pack_images(
         UnsafeTargetError: a file stands at `record`, or something that is no index where the index
             goes, or a list where that goes.
         MissingExtraError: NumPy is needed, and not installed.
-        ValueError: `root` or `shuffle` is given, and makes no sense there.
+        ValueError: `root` or `shuffle` is given, and makes no sense there; or `jobs` is less
+            than 1.
         OSError: the list or a folder cannot be read, or writing failed.
 
     >>> from pathlib import Path
@@ -121,6 +122,8 @@ def pack_images(
     ['1', '1.000000', 'dogs/b.jpg']
     """
     began = time.perf_counter()
+    if jobs is not None and jobs < 1:
+        raise ValueError(f"jobs is {jobs}, expected at least 1")
     source, path = os.fsdecode(images), os.fsdecode(record)
     index = default_index_path(path)
     target = f"{os.path.splitext(index)[0]}.lst" if os.path.isdir(source) else None
