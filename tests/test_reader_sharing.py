@@ -12,7 +12,7 @@ from samples import SIX, SIX_INDEX
 import rec2idx
 from rec2idx.recordio import MXIndexedRecordIO, MXRecordIO
 
-PAYLOADS = [bytes([number % 251]) * 40_000 for number in range(300)]
+PAYLOADS = [number.to_bytes(2, "little") * 20_000 for number in range(300)]
 
 
 @pytest.fixture(autouse=True)

@@ -35,7 +35,7 @@ def one_record(data: bytes) -> None:
 def _one_part(content: bytes, at: int, size: int) -> tuple[bytes, int] | None:
     """The record of one part there, if its payload is; its padding may be missing in the file."""
     records, _ = read(content[at:] + bytes(3)) if at < len(content) else ([], None)
-    if not records or content[at + 7] >> 5:
+    if at + 8 > len(content) or not records or content[at + 7] >> 5:
         return None
     payload = records[0][1]
     end = at + 8 + len(payload) + -len(payload) % 4
