@@ -29,6 +29,7 @@ from .contenders import (
 )
 from .copies import copies
 from .data import SHAPES, TEN, Shape
+from .extract import extractions
 from .machine import machine, versions
 from .records import RecordsDifferError, records
 from .report import text_of
@@ -175,6 +176,7 @@ def measure(scale: float, rounds: int, with_cold: bool) -> Figures:
             }
         figures["index"] = indexes(SHAPES[0].path(scale), folder)
         figures["records"] = records(scale, folder, rounds)
+        figures["extract"] = extractions(scale, folder, rounds)
         figures["start-up"] = start_up(folder)
         print("files behind servers ...", file=sys.stderr, flush=True)
         figures.update(storage(scale))

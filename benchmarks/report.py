@@ -12,7 +12,7 @@ from typing import Any
 
 from .report_format import NAMES, spread, target
 from .report_looks import looks
-from .report_records import records
+from .report_records import extractions, records
 from .report_storage import cold, s3, slow
 
 # What is to be reached, at scale 1 and with a warm page cache.
@@ -35,7 +35,7 @@ Figures = dict[str, Any]
 def text_of(figures: Figures) -> str:
     """Return the report, made of lines."""
     parts = (
-        *(_heading, _processes, _kernels, _threads, _salvage, _copies, looks, records),
+        *(_heading, _processes, _kernels, _threads, _salvage, _copies, looks, records, extractions),
         *(_start_up, slow, s3, cold),
     )
     return "\n".join(chain.from_iterable(part(figures) for part in parts)) + "\n"

@@ -1,4 +1,4 @@
-"""The part of the report on `rec2idx.recordio` beside `mxnet.recordio`."""
+"""The parts of the report on records one by one, and on images that become files."""
 
 from __future__ import annotations
 
@@ -53,3 +53,17 @@ def _memory(figures: dict[str, Any], runs: dict[str, Any]) -> str:
     line = f"  {'  MB at most, whole process':32}{spread(peaks['mxnet'], 1):>24}"
     line += f"{spread(peaks['ours'], 1):>24}{1 / ratio:8.1f}x less"
     return line + (f"  {target(ratio, MEMORY, '')}" if figures["scale"] == 1 else "")
+
+
+def extractions(figures: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines on images that are extracted."""
+    if "extract" not in figures:
+        return
+    found = figures["extract"]
+    copied = median(found["seconds"]["cp -r"])
+    yield ""
+    yield f"Images as files: {found['images']:,} images, {found['bytes']:,} bytes"
+    for name, seconds in found["seconds"].items():
+        rate = found["bytes"] / median(seconds) / 1e6
+        line = f"  {name:24}{spread(seconds, 2):>24}{rate:10.0f} MB/s"
+        yield line + ("" if name == "cp -r" else f"{median(seconds) / copied:8.2f} times cp -r")
