@@ -290,7 +290,8 @@ def test_files_with_other_bytes_are_not_replaced(six, monkeypatch, to, at):
         other[at] ^= 1
         place.write_bytes(other)
         refused(
-            f"{place}: a file with other bytes stands there already, and none is replaced; remove "
+            f"{place}: a file with other bytes stands there already, and none is replaced; run "
+            "again with the same file and options as before, remove "
             "it, or give another folder",
             to=to,
         )

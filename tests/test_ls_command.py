@@ -176,8 +176,8 @@ def test_entries_that_name_no_record(ls, folder, on_terminal):
     )
     assert done.returncode == 1
     message = (
-        "recordio: six.rec: 2 of 4 entries of the index name no whole record; recordio check says "
-        "more"
+        "recordio: six.rec: 2 of 4 entries of the index name no whole record; is that the index "
+        "of this very file? recordio check says more"
     )
     assert done.stderr == f"{message}\n"
     assert on_terminal("six.rec") == [

@@ -147,3 +147,8 @@ def test_a_file_opened_for_text(tmp_path: Path):
         list(read_records(io.StringIO("text")))
     with pytest.raises(TypeError):
         write_records(io.StringIO(), [b"abcd"])
+
+
+def test_swapped_arguments():
+    with pytest.raises(TypeError, match="file is list, expected a file object to write to"):
+        write_records([b"abcd"], io.BytesIO())

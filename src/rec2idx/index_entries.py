@@ -74,7 +74,11 @@ def read_entries(path: str) -> IndexFile:
     """
     with opened(path) as source:
         if not isinstance(source, Stream) and source.read(0, 4) == MAGIC_BYTES:
-            raise BadIndexError("not an index, but a RecordIO file", path=path)
+            raise BadIndexError(
+                "not an index, but a RecordIO file",
+                path=path,
+                advice="the record file comes first, then its index",
+            )
         index = read_index(source)
     lacking = index.lines - len(index.offsets)
     for problem in index.problems:

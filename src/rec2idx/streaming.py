@@ -63,7 +63,7 @@ def write_records(file: BinaryIO, payloads: Iterable[bytes]) -> int:
 
     Raises:
         PayloadError: a payload is too long. Those before it were written.
-        TypeError: it is text, or something else.
+        TypeError: it is text, or something else, or `file` cannot be written to.
         OSError: writing failed.
 
     >>> import io
@@ -71,7 +71,9 @@ def write_records(file: BinaryIO, payloads: Iterable[bytes]) -> int:
     >>> write_records(file, [b"text"]), file.getvalue().hex(" ", 4)
     (1, '0a23d7ce 04000000 74657874')
     """
-    sink = Sink(file, getattr(file, "name", "the file"))
+    if not hasattr(file, "write"):
+        raise TypeError(f"file is {type(file).__name__}, expected a file object to write to")
+    sink = Sink(file, str(getattr(file, "name", "the file")))
     count = 0
     for payload in map(as_bytes, payloads):
         if len(payload) > MAX_LENGTH:

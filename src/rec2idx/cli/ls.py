@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if problems:
         say(
             f"{args.record}: {problems} of {count(rows, 'entry', 'entries')} of the index name no "
-            "whole record; recordio check says more",
+            "whole record; is that the index of this very file? recordio check says more",
             "recordio",
         )
     return FAILED if problems else DONE

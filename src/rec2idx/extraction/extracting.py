@@ -246,7 +246,11 @@ class _Plan:
                 advice="check whether it was written or copied to the end",
             )
         if self.images == 0:
-            raise NoImageError("no record that is wanted has an image", path=self._source.path)
+            raise NoImageError(
+                "no record that is wanted has an image",
+                path=self._source.path,
+                advice="recordio ls shows what there is",
+            )
 
     def _look_at_first(self, batch: Batch) -> None:
         """Look at what kind of file it is."""

@@ -238,7 +238,7 @@ class Standing:
         return UnsafeTargetError(
             "a file with other bytes stands there already, and none is replaced",
             path=self._path,
-            advice=_ADVICE,
+            advice=f"run again with the same file and options as before, {_ADVICE}",
         )
 
     def __enter__(self) -> Standing:

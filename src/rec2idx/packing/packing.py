@@ -157,7 +157,11 @@ def pack_images(
                 report()
         packer.flush()
         if packer.records == 0:
-            raise NoImageError("none of its pictures can be packed", path=source)
+            raise NoImageError(
+                "none of its pictures can be packed",
+                path=source,
+                advice=f"names go from {listing.root}; --root, or root=, says from where",
+            )
         if target is not None:
             listing.copy(sinks[1])
     repeated, repeated_number = packer.repeated()
