@@ -174,6 +174,6 @@ def test_without_numpy_and_codecs():
     assert [error.partition("run: ")[2] for error in errors] == [
         "pip install numpy",
         "pip install numpy",
-        "pip install opencv-python-headless, or: pip install pillow numpy",
-        "pip install opencv-python-headless, or: pip install pillow numpy",
+        "pip install 'rec2idx[images]', or: pip install pillow numpy",
+        "pip install 'rec2idx[images]', or: pip install pillow numpy",
     ]

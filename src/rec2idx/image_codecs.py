@@ -51,7 +51,7 @@ def codec() -> Codec:
             missing.append(str(error))
     raise MissingExtraError(
         f"images need OpenCV or Pillow, and neither is installed ({'; '.join(missing)})",
-        advice="run: pip install opencv-python-headless, or: pip install pillow numpy",
+        advice="run: pip install 'rec2idx[images]', or: pip install pillow numpy",
     )
 
 
