@@ -19,7 +19,7 @@ from .errors import DamagedRecordError
 from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker, without_padding
 from .sources import Source, Stream, StrPath, opened
 from .streams import scan_stream
-from .workers import SEGMENT_BYTES, Plan, Workers, is_elsewhere
+from .workers import SEGMENT_BYTES, Plan, Workers, is_elsewhere, require_positive
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -75,8 +75,7 @@ def scan(
     ...     print(batch.first, len(batch), list(batch.offsets[:2]), list(batch.sizes[:2]))
     0 24 [0, 2444] [2435, 2440]
     """
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs is {jobs}, expected at least 1")
+    require_positive("jobs", jobs)
     if segment_size is not None and segment_size < 4:
         raise ValueError(f"segment_size is {segment_size}, expected at least 4 bytes")
     if block_size is not None and block_size < 8:

@@ -99,6 +99,12 @@ class Plan:
             self.jobs = min(2 * self.jobs, DISK_JOBS)
 
 
+def require_positive(name: str, value: int | None) -> None:
+    """Raise a ValueError for a number below 1; None stands for what suits."""
+    if value is not None and value < 1:
+        raise ValueError(f"{name} is {value}, expected at least 1")
+
+
 def _cores() -> int:
     try:
         return len(os.sched_getaffinity(0))

@@ -180,7 +180,7 @@ class RecordDataset(Closing, Sequence[Any]):
         keys = self._table.keys
         if len(self._entries) == len(self._table) and self._entries.step == 1:
             return keys
-        return [keys[entry] for entry in self._entries]  # type: ignore[return-value]
+        return [keys[entry] for entry in self._entries]  # type: ignore[return-value] # of one kind
 
     @property
     def left_out(self) -> int:

@@ -278,7 +278,8 @@ def _listed(
 def _zero(offsets: array[int], keys: array[int] | list[str]) -> int | None:
     """Return the offset of the key 0; None if there is none."""
     try:
-        return offsets[keys.index("0" if isinstance(keys, list) else 0)]  # type: ignore[arg-type]
+        zero = "0" if isinstance(keys, list) else 0
+        return offsets[keys.index(zero)]  # type: ignore[arg-type] # it is of the keys' kind
     except ValueError:
         return None
 

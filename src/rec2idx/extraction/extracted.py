@@ -10,7 +10,6 @@ from ..framing import IR_HEADER_SIZE
 from ..pictures import kind_of
 
 LOOK = 1024  # bytes of an image that tell what it is
-MOST_LABELS = 1 << 20  # no image has more
 
 _HEADER = struct.Struct("<IfQQ")
 _FLOAT = struct.Struct("<f")

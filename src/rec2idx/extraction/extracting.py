@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from .. import _heads
 from ..concurrency import ahead
-from ..dialects import IMAGE_RECORDS_64, PROTOBUF, payload_of
+from ..dialects import IMAGE_RECORDS_64, MOST_LABELS, PROTOBUF, payload_of
 from ..errors import EmptyFileError, FileChangedError, NoImageError, PayloadError
 from ..framing import HEADER_SIZE, MAGIC_BYTES, MAX_LENGTH
 from ..progress import Progress, Report
@@ -25,7 +25,8 @@ from ..select import FILE_HEADER, IDENTITY, WHAT_IS_LEFT_OUT, is_file_header
 from ..sources import Source, Stream, StrPath, is_url, opened
 from ..spans import Records
 from ..stretches import Stretch, stretches
-from .extracted import MOST_LABELS, Image, image_in
+from ..workers import require_positive
+from .extracted import Image, image_in
 from .file_names import UNKNOWN, IdNames, ListNames, Names, suffix_of
 from .folders import LIST, Flat, LabelFolders
 from .named import NamedRecords
@@ -350,16 +351,14 @@ def _require_sense(folder: str, to: str, jobs: int | None) -> None:
         raise ValueError(f"to is {to!r}, expected one of {', '.join(LAYOUTS)}")
     if is_url(folder):
         raise ValueError(f"{folder} is a URL, expected a folder on this machine")
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs is {jobs}, expected at least 1")
+    require_positive("jobs", jobs)
 
 
 def _shard_size(to: str, images: int | None, size: int | None) -> ShardSize:
     for name, value in (("shard_count", images), ("shard_bytes", size)):
         if value is not None and to != "wds":
             raise ValueError(f"{name} is for wds, not for {to}")
-        if value is not None and value < 1:
-            raise ValueError(f"{name} is {value}, expected at least 1")
+        require_positive(name, value)
     return ShardSize(DEFAULT_COUNT if images is None and size is None else images, size)
 
 

@@ -70,7 +70,7 @@ class _Files(ABC):
     def __enter__(self) -> _Files:
         return self
 
-    def __exit__(  # noqa: B027
+    def __exit__(  # noqa: B027 # most have nothing open
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,

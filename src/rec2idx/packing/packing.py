@@ -16,6 +16,7 @@ from ..progress import Progress, Report
 from ..safety import has_content, require_replaceable, require_two_files, taken
 from ..sinks import Sink, TakenError, new_files
 from ..sources import StrPath
+from ..workers import require_positive
 from .pack_list import FailedImage, listed
 from .packer import Packer
 
@@ -122,8 +123,7 @@ def pack_images(
     ['1', '1.000000', 'dogs/b.jpg']
     """
     began = time.perf_counter()
-    if jobs is not None and jobs < 1:
-        raise ValueError(f"jobs is {jobs}, expected at least 1")
+    require_positive("jobs", jobs)
     source, path = os.fsdecode(images), os.fsdecode(record)
     index = default_index_path(path)
     target = f"{os.path.splitext(index)[0]}.lst" if os.path.isdir(source) else None
