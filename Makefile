@@ -33,7 +33,7 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
-KERNEL := $(addprefix rec2idx.,_walk _format _heads _tally _magic _lines _pairs _spans _layout _records)
+KERNEL := $(addprefix rec2idx.,_walk _format _heads _tally _magic _lines _pairs _spans _layout _records _rename)
 types: .venv/installed
 	$(BIN)/mypy
 	cd .venv && bin/stubtest --allowlist ../tests/stubtest.allow $(KERNEL)

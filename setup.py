@@ -14,6 +14,7 @@ COMPILED = (
     "_spans",
     "_layout",
     "_records",
+    "_rename",
 )
 
 setup(

@@ -147,7 +147,7 @@ def test_into_a_file(cat, folder):
 
 
 def test_no_file_is_replaced(cat, folder):
-    """But for an empty one; least of all the record file."""
+    """Least of all the record file."""
     (folder / "there.jpg").write_bytes(b"precious")
     (folder / "link.jpg").symlink_to("six.rec")
     (folder / "empty.jpg").touch()
@@ -158,12 +158,12 @@ def test_no_file_is_replaced(cat, folder):
         fails(cat("six.rec", "3", "-o", name), f"{name}: {itself} name")
     with (folder / "six.rec").open("rb") as file:
         assert cat("-", "3", "-o", "six.rec", stdin=file).returncode == 1
-    writes(cat("six.rec", "3", "-o", "empty.jpg"), b"")
+    fails(cat("six.rec", "3", "-o", "empty.jpg"), f"empty.jpg: {there}remove that file first")
     assert folder_content(folder) == {
         "six.rec": SIX,
         "there.jpg": b"precious",
         "link.jpg": SIX,
-        "empty.jpg": read(SIX)[0][3][1],
+        "empty.jpg": b"",
     }
 
 

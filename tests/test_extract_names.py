@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from samples import SIX, image, whole_file
 
 import rec2idx
-from rec2idx import extract
+from rec2idx import extract, new_file
 from rec2idx.extraction import out_folder
 from rec2idx.extraction.file_names import IdNames, plain
 from rec2idx.lists import read_list
@@ -333,26 +333,20 @@ def test_a_longer_list_is_another(six, more):
     refused("a file with other bytes stands there already", to="flat")
 
 
-@pytest.mark.parametrize("nameless", [True, False])
-def test_an_empty_file_is_none(six, monkeypatch, nameless):
-    """As a machine that lost its power may leave them."""
-    monkeypatch.setattr(out_folder, "_HAS_NAMELESS", nameless)
+def test_an_empty_file_is_not_replaced(six):
     os.makedirs("out/00000003")
-    empty = ["00000003/0000000003.bin", "images.lst", "000000.tar"]
-    for name in empty:
+    for name in ("00000003/0000000003.bin", "images.lst", "000000.tar"):
         Path("out", name).touch()
-    assert extract("a.rec", "out").extracted == 6
-    extract("a.rec", "out", to="wds")
-    extract("a.rec", "out", to="flat")
-    found = tree(Path("out"))
-    assert all(found[name] for name in empty)
-    assert len(found) == 6 + 6 + 2
+    refused("out/00000003/0000000003.bin: an empty file stands there already, and none is replaced")
+    refused("out/images.lst: a file with other bytes stands there already", to="flat")
+    refused("out/000000.tar: a file with other bytes stands there already", to="wds")
+    assert Path("out/00000003/0000000003.bin").read_bytes() == b""
 
 
 @pytest.mark.parametrize("nameless", [True, False])
 @pytest.mark.parametrize("same", [True, False])
 def test_what_appears_at_the_last_moment_is_not_replaced(six, monkeypatch, nameless, same):
-    monkeypatch.setattr(out_folder, "_HAS_NAMELESS", nameless)
+    monkeypatch.setattr(new_file, "_HAS_NAMELESS", nameless)
     real = os.write
     content = b"t" * 12 if same else b"theirs"
     place = Path("out/00000003/0000000003.bin")

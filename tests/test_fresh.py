@@ -52,7 +52,6 @@ def test_a_missing_index_is_made_and_a_fresh_one_is_kept(folder):
         b"0\t0\n1\t9999999999999999999999\n",
         b"\n" + SIX_INDEX,
         SIX_INDEX + b"\n",
-        b"junk",
     ],
 )
 def test_an_index_that_does_not_fit_is_made_anew(folder, stale):
@@ -115,10 +114,12 @@ def test_a_file_without_a_right_index(folder, content, error, old):
 
 
 def test_nothing_but_an_index_is_replaced(folder):
-    put(a_rec=SIX, other_rec=A)
-    with pytest.raises(rec2idx.UnsafeTargetError):
-        rec2idx.ensure_index("a.rec", "other.rec")
+    put(a_rec=SIX, other_rec=A, junk=b"junk")
+    for name in ("other.rec", "junk"):
+        with pytest.raises(rec2idx.UnsafeTargetError):
+            rec2idx.ensure_index("a.rec", name)
     assert Path("other.rec").read_bytes() == A
+    assert Path("junk").read_bytes() == b"junk"
 
 
 @pytest.mark.parametrize("before", [None, b"0\t0\n"])

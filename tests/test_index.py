@@ -187,12 +187,52 @@ def test_nothing_is_destroyed(six, arrange):
 
 
 @pytest.mark.parametrize(
-    "old", [SIX_INDEX, b"", b"\xef\xbb\xbfkey,offset\n", b"0 0\n", b"junk", bytes(9)]
+    "old",
+    [
+        SIX_INDEX,
+        b"",
+        b"\xef\xbb\xbf0\t0\n",
+        b"0 0\n",
+        b"0\t0\r\n\r\n1\t44\r\n",
+        b"cat\t0\ndog\t44\n",
+        b"-1\t-1\n0\t18446744073709551615\n1\t99999999999999999999999\n",
+        SIX_INDEX[:-2],
+        SIX_INDEX + b"6",
+        SIX_INDEX * 5000,
+    ],
 )
 def test_an_old_index_is_replaced_whatever_is_wrong_with_it(six, old):
     six.with_suffix(".idx").write_bytes(old)
     rec2idx.create_index(six)
     assert folder_content(six.parent) == {"six.rec": SIX, "six.idx": SIX_INDEX}
+
+
+@pytest.mark.parametrize("name", ["six.idx", "notes"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"junk",
+        bytes(9),
+        b"key,offset\n0,0\n",
+        b"key\toffset\n0\t0\n",
+        b"0\t1.0\ta.jpg\n",
+        b"0\t1\ta.jpg\n",
+        b"a.jpg\t1\nb.jpg\t1\n",
+        b"5\n",
+        b"\n",
+        SIX[1:],
+        b"\0" + SIX[1:],
+        SIX_INDEX + b"\0",
+        SIX_INDEX * 5000 + b"the end\n",
+        b"the beginning\n" + SIX_INDEX * 5000,
+    ],
+)
+def test_what_does_not_read_as_an_index_stays(six, name, content):
+    """Whatever its name: a record file may have lost its first byte, a list the right suffix."""
+    (six.parent / name).write_bytes(content)
+    with pytest.raises(rec2idx.UnsafeTargetError, match="the index would replace"):
+        rec2idx.create_index(six, six.parent / name)
+    assert folder_content(six.parent) == {"six.rec": SIX, name: content}
 
 
 def test_an_index_under_another_name_is_replaced(six):

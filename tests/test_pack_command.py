@@ -143,7 +143,7 @@ def test_what_it_refuses(tmp_path, pack):
     fails(pack("pics", "old.rec"), "old.rec: a file stands there already, and a new record file")
     fails(pack("pics", "bad.lst"), "bad.lst: a file stands there already, and a new record file")
     fails(pack("none.lst", "out.rec"), "none.lst: No such file or directory")
-    fails(pack("pics", "none/out.rec"), "none/out.idx: the folder it should be in does not exist")
+    fails(pack("pics", "none/out.rec"), "none/out.rec: the folder it should be in does not exist")
     fails(
         pack("bad.lst", "out.rec"),
         "bad.lst: line 2 is not one of an im2rec list: expected a whole number from 0 to 2^64 - "

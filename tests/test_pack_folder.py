@@ -11,7 +11,7 @@ from packs import expected, failing, found, names
 from samples import SIX_INDEX, image
 
 import rec2idx
-from rec2idx import pack_images
+from rec2idx import new_file, pack_images
 
 JPEG = b"\xff\xd8\xff\xe0 and so on"
 
@@ -145,7 +145,7 @@ def test_root_is_for_lists(pictures):
 
 def test_a_list_that_stands_there(pictures):
     put(out_lst=b"0\t1\tmine.jpg\n")
-    with pytest.raises(rec2idx.UnsafeTargetError, match=r"^out.lst: a list stands there alre"):
+    with pytest.raises(rec2idx.UnsafeTargetError, match=r"^out.lst: a file stands there alre"):
         pack_images("pics", "out.rec")
     assert Path("out.lst").read_bytes() == b"0\t1\tmine.jpg\n"
     assert names() == ["out.lst", "pics"]
@@ -161,7 +161,7 @@ def test_what_appears_at_the_last_moment_is_not_replaced(pictures, monkeypatch, 
         Path(name).write_bytes(b"theirs")
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(rec2idx.UnsafeTargetError, match=f"^{name}: a (file|list) stands there"):
+    with pytest.raises(rec2idx.UnsafeTargetError, match=f"^{name}: a file stands there"):
         pack_images("pics", "out.rec")
     assert names() == ["out.idx", name, "pics"]
     assert Path("out.idx").read_bytes() == SIX_INDEX
@@ -170,14 +170,15 @@ def test_what_appears_at_the_last_moment_is_not_replaced(pictures, monkeypatch, 
 
 def test_an_index_that_cannot_appear(pictures, monkeypatch):
     """The others have appeared by then, and are removed."""
-    real = os.replace
+    Path("out.idx").write_bytes(SIX_INDEX)
 
-    def replace(source, target):
-        assert names()[1:3] == ["out.lst", "out.rec"]
-        raise OSError(errno.EIO, "broken")
+    def exchange(folder, one, other):
+        assert names()[2:4] == ["out.lst", "out.rec"]
+        return errno.EIO
 
-    monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(OSError, match="broken"):
+    monkeypatch.setattr(new_file, "exchange", exchange)
+    with pytest.raises(OSError, match=r"out\.idx") as caught:
         pack_images("pics", "out.rec")
-    monkeypatch.setattr(os, "replace", real)
-    assert names() == ["pics"]
+    assert caught.value.errno == errno.EIO
+    assert names() == ["out.idx", "pics"]
+    assert Path("out.idx").read_bytes() == SIX_INDEX

@@ -328,7 +328,7 @@ class TestWhereItGoes:
         assert names() == ["a.idx", "a.jpg"]
 
     def test_an_index_that_stands_there(self):
-        put(out_idx=SIX_INDEX, out_rec=b"")
+        put(out_idx=SIX_INDEX)
         assert pack_images("a.lst", "out.rec").index_replaced is True
         assert found() == expected(image(1, 0, JPEG))
         put(other_idx=record(b"x"))
@@ -340,7 +340,7 @@ class TestWhereItGoes:
         assert summary.index == "out.v2/../b.idx"
 
     def test_a_folder_that_is_not_there(self):
-        with pytest.raises(FileNotFoundError, match=r"none/out\.idx"):
+        with pytest.raises(FileNotFoundError, match=r"none/out\.rec"):
             pack_images("a.lst", "none/out.rec")
 
 

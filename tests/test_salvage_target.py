@@ -9,7 +9,7 @@ from conftest import folder_content
 from samples import SIX
 
 import rec2idx
-from rec2idx import salvage
+from rec2idx import new_file, salvage
 
 
 @pytest.fixture
@@ -32,10 +32,22 @@ def at_the_last_moment(monkeypatch, make):
     monkeypatch.setattr(os, "fsync", fsync)
 
 
-def no_links(source, target, **folders):
-    raise OSError(errno.EPERM, "Operation not permitted")
+def no_rename(monkeypatch):
+    """As on a file system that cannot rename without replacing."""
+    monkeypatch.setattr(new_file, "rename_new", lambda *_: errno.EINVAL)
 
 
+def no_links(monkeypatch):
+    """As on one that has no links either."""
+    no_rename(monkeypatch)
+
+    def link(source, target, **folders):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+
+
+ABLE = {"rename": lambda _: None, "link": no_rename, "neither": no_links}
 THEIRS = {
     "file": lambda: Path("b.rec").write_bytes(b"theirs"),
     "link": lambda: os.symlink("theirs", "b.rec"),
@@ -45,14 +57,13 @@ THEIRS = {
 
 
 @pytest.mark.parametrize("index_path", [None, "b.idx"])
-@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("able", ABLE)
 @pytest.mark.parametrize("what", THEIRS)
 def test_what_appears_at_the_last_moment_is_not_replaced(
-    folder, cut, monkeypatch, what, links, index_path
+    folder, cut, monkeypatch, what, able, index_path
 ):
     Path("theirs").write_bytes(b"theirs")
-    if not links:
-        monkeypatch.setattr(os, "link", no_links)
+    ABLE[able](monkeypatch)
     made = []
 
     def make():
@@ -73,23 +84,28 @@ def test_what_appears_at_the_last_moment_is_not_replaced(
 
 
 def test_behind_a_file_url_too(folder, cut, monkeypatch):
-    pytest.importorskip("fsspec")
     at_the_last_moment(monkeypatch, lambda: Path("b.rec").write_bytes(b"theirs"))
     with pytest.raises(rec2idx.UnsafeTargetError):
         salvage("a.rec", f"file://{folder}/b.rec")
     assert folder_content(folder) == {"a.rec": cut, "b.rec": b"theirs"}
 
 
-@pytest.mark.parametrize("links", [True, False])
-@pytest.mark.parametrize("there", ["nothing", "an empty file", "one at the last moment"])
-def test_an_empty_file_is_none(folder, cut, monkeypatch, links, there):
-    """Also where the file system knows no links."""
-    if not links:
-        monkeypatch.setattr(os, "link", no_links)
+@pytest.mark.parametrize("able", ABLE)
+@pytest.mark.parametrize("there", ["an empty file", "one at the last moment"])
+def test_an_empty_file_is_somebodys(folder, cut, monkeypatch, able, there):
+    ABLE[able](monkeypatch)
     if there == "an empty file":
         Path("b.rec").touch()
-    elif there == "one at the last moment":
+    else:
         at_the_last_moment(monkeypatch, Path("b.rec").touch)
+    with pytest.raises(rec2idx.UnsafeTargetError, match=r"b\.rec: a file stands there already"):
+        salvage("a.rec", "b.rec")
+    assert folder_content(folder) == {"a.rec": cut, "b.rec": b""}
+
+
+@pytest.mark.parametrize("able", ABLE)
+def test_a_new_file_has_one_name(folder, cut, monkeypatch, able):
+    ABLE[able](monkeypatch)
     salvage("a.rec", "b.rec")
     assert folder_content(folder) == {"a.rec": cut, "b.rec": SIX[:220]}
     assert os.stat("b.rec").st_nlink == 1
@@ -97,6 +113,7 @@ def test_an_empty_file_is_none(folder, cut, monkeypatch, links, there):
 
 def test_a_link_that_was_made_although_it_is_refused(folder, cut, monkeypatch):
     """As over NFS, where the answer gets lost and the question is asked again."""
+    no_rename(monkeypatch)
     real = os.link
 
     def link(source, target, **folders):
@@ -110,7 +127,7 @@ def test_a_link_that_was_made_although_it_is_refused(folder, cut, monkeypatch):
 
 def test_the_summary_says_whether_an_index_was_replaced(folder, cut):
     assert not salvage("a.rec", "b.rec", "b.idx").index_replaced
-    Path("e.idx").touch()
+    Path("e.idx").touch()  # an empty file that nobody has open
     assert not salvage("a.rec", "c.rec", "e.idx").index_replaced
     assert salvage("a.rec", "d.rec", "b.idx").index_replaced
     assert not salvage("a.rec", "e.rec").index_replaced

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
@@ -16,13 +15,14 @@ from .concurrency import ahead, files_at_once, in_parallel, jobs_of_each, walker
 from .damage import Damage, one_at_a_time
 from .errors import EmptyFileError, FileChangedError
 from .index import lines_of
+from .paths import StrPath, as_path
 from .progress import Report, Together
-from .safety import require_other, require_replaceable
 from .scan import Salvage, scan
 from .segments import Batch
 from .select import Keys, Selection
-from .sinks import Sink, new_file
-from .sources import Source, Stream, StrPath, opened
+from .sinks import Sink
+from .sources import Source, Stream, opened
+from .targets import Target, new_files, target_at
 
 if TYPE_CHECKING:
     from .sources import Place
@@ -201,13 +201,13 @@ def combine_index(
     "fn.readers.mxnet(path=['examples/sample.rec', 'examples/sample.rec'], index_path=['all.idx'])"
     """
     began = time.perf_counter()
-    target = os.fsdecode(index)
-    paths = [os.fsdecode(record) for record in records]
+    target = target_at(as_path(index), replaces_index=True)
+    paths = [as_path(record) for record in records]
     if not paths:
         raise ValueError("no record files were given")
     at_once = files_at_once(paths, jobs, executor)
     places = in_parallel(lambda path: _survey(path, target), paths, at_once)
-    require_replaceable(target)
+    target.require_room()
     full = [place for place in zip(paths, places, strict=True) if place[1].size > 0]
     if not full:
         raise EmptyFileError(
@@ -219,16 +219,16 @@ def combine_index(
     together.show()
     damage = Damage(one_at_a_time(salvage))
     selection = Selection(keys, images_only)  # reads an old index before a new one replaces it
-    with new_file(target) as sink:
+    with new_files(target) as (sink,):
         with walkers(executor, at_once) as shared:
             run = _Run(sink, selection, together, damage.salvage)
             run.write(full, at_once, jobs_of_each(jobs, at_once), shared)
-        selection.require_all(target)
+        selection.require_all(target.path)
         # The offsets behind a file are wrong if it grew while those after it were read.
         in_parallel(lambda item: _require_same(*item), zip(paths, places, strict=True), at_once)
     left_out = [path for path, place in zip(paths, places, strict=True) if place.size == 0]
     return CombinedSummary(
-        target,
+        target.path,
         tuple(run.files),
         tuple(left_out),
         time.perf_counter() - began,
@@ -302,10 +302,10 @@ class _Run:
             self.selection.fitting = fitting  # the next file is where this one was taken to be
 
 
-def _survey(path: str, target: str) -> Place:
+def _survey(path: str, target: Target) -> Place:
     """Return what the file is now; refuse a target that is this very file."""
     with _opened(path) as source:
-        require_other(source, target)
+        target.require_other(source)
         return source.location()
 
 

@@ -16,8 +16,8 @@ from concurrent.futures import (
 from contextlib import closing, contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
+from .paths import is_url
 from .progress import Stopped, Together
-from .sources import is_url
 
 T = TypeVar("T")
 A = TypeVar("A")

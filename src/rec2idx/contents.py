@@ -16,12 +16,13 @@ from . import _heads, _tally
 from .damage import empty
 from .dialects import IMAGE_RECORDS, payload_of
 from .framing import IR_HEADER_SIZE
+from .paths import StrPath
 from .pictures import dimensions, kind_of
 from .progress import Progress, Report
 from .scan import scan
 from .segments import Batch
 from .select import is_file_header
-from .sources import Source, Stream, StrPath, opened
+from .sources import Source, Stream, opened
 from .spans import Records, unescaped
 
 if TYPE_CHECKING:

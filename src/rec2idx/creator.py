@@ -6,6 +6,7 @@ import os
 import sys
 
 from .index import IndexSummary, KeyType, create_index
+from .paths import as_path
 from .progress import OriginalLines
 from .sequential import MXRecordIO
 
@@ -35,7 +36,7 @@ class IndexCreator(MXRecordIO):
     def __init__(
         self, uri: str | os.PathLike[str], idx_path: str | os.PathLike[str], key_type: KeyType = int
     ) -> None:
-        self.idx_path = os.fsdecode(idx_path)
+        self.idx_path = as_path(idx_path)
         self.key_type = key_type
         super().__init__(uri, "r")
 

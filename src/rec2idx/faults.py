@@ -214,6 +214,11 @@ def _answer(causes: list[BaseException]) -> tuple[int, str]:
     return 0, ""
 
 
+def status_of(error: Exception) -> int:
+    """Return the HTTP status that led to an error; 0 if there was none."""
+    return _answer(list(_causes(error)))[0]
+
+
 def _text(error: Exception) -> str:
     """Return what an error says, in one line; its cause, where it says no more than the URL."""
     if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):

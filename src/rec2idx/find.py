@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from .concurrency import WAITING_FILES, in_parallel
 from .errors import NotRecordIOError
 from .framing import MAGIC_BYTES
+from .paths import StrPath, as_path, is_url
 from .scan import scan
-from .sources import LocalFile, StrPath, is_url
+from .sources import LocalFile
 
 SUFFIX = ".rec"  # of the files that are taken where a folder is walked
 
@@ -112,7 +113,7 @@ def _candidates(
         records = [records]
     walked: set[object] = set()
     for record in records:
-        path = os.fsdecode(record)
+        path = as_path(record)
         inside = _inside(path, walked, found.unread) if recursive else None
         if inside is None:
             yield FoundFile(path, size=_size(path))

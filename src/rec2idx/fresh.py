@@ -11,9 +11,10 @@ from . import _heads
 from ._walk import END, WALKING
 from .framing import IR_HEADER_SIZE
 from .index import create_index, default_index_path
+from .paths import StrPath, as_path, is_url
 from .segments import Walker
 from .select import KeepKeys, Keys
-from .sources import Source, Stream, StrPath, is_url, opened
+from .sources import Source, Stream, opened
 
 # The first line of an index and the last one: with keys that are numbers, and with any.
 _FIRST_LINE = re.compile(rb"\d{1,20}\t(\d{1,19})\n")
@@ -57,7 +58,7 @@ def ensure_index(
     >>> ensure_index("examples/sample.rec", "sample.idx")
     'sample.idx'
     """
-    path = default_index_path(record) if index is None else os.fsdecode(index)
+    path = default_index_path(record) if index is None else as_path(index)
     with opened(record) as source:
         texts = isinstance(keys, KeepKeys)
         if isinstance(source, Stream) or not _is_fresh(source, path, images_only, texts):

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ._format import format_lines
 from .damage import Damage
-from .errors import EmptyFileError
+from .errors import EmptyFileError, UnsafeTargetError
+from .paths import StrPath, as_path
 from .progress import Progress, Report
-from .safety import require_other_file, require_safe_target
 from .scan import Salvage, scan
 from .segments import BATCH
 from .select import Chosen, KeepKeys, Keys, Selection
-from .sinks import Sink, Writer, new_file
-from .sources import Source, Stream, StrPath, opened
+from .sinks import Sink, Writer
+from .sources import LocalFile, Source, Stream, opened
+from .targets import index_target, new_files
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -61,7 +62,7 @@ def default_index_path(record: StrPath) -> str:
     >>> default_index_path("https://example.org/train.rec?version=1.2")
     'https://example.org/train.idx'
     """
-    path = os.fsdecode(record)
+    path = as_path(record)
     if re.match("https?://", path):  # elsewhere ? and # may be in a name
         path = re.split("[?#]", path, maxsplit=1)[0]
     return os.path.splitext(path)[0] + ".idx"
@@ -177,15 +178,28 @@ def create_index(
 def _sink(source: Source | Stream, index: StrPath | Writer) -> Iterator[tuple[Sink, str]]:
     """Give what takes the lines of the index, and its name."""
     if isinstance(index, (str, bytes, os.PathLike)):
-        path = os.fsdecode(index)
-        require_safe_target(source, path)
-        with new_file(path) as sink:
+        path = as_path(index)
+        with new_files(index_target(path, source)) as (sink,):
             yield sink, path
     else:
         name = str(getattr(index, "name", "the stream"))
         sink = index if isinstance(index, Sink) else Sink(index, name)
-        require_other_file(source, sink)
+        _require_other_file(source, sink)
         yield sink, sink.name
+
+
+def _require_other_file(source: Source | Stream, sink: Sink) -> None:
+    """Refuse an open file as index that is the record file itself."""
+    try:
+        status = os.fstat(sink.fileno())
+    except (AttributeError, OSError):
+        return
+    if isinstance(source, (LocalFile, Stream)) and source.is_same_file(status):
+        raise UnsafeTargetError(
+            f"the index would replace the record file {source.path} itself",
+            path=sink.name,
+            advice="give the index another name",
+        )
 
 
 def lines_of(chosen: Chosen, key_type: KeyType = int, base: int = 0) -> Iterator[bytes]:

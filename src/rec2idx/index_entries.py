@@ -11,7 +11,8 @@ from .errors import BadIndexError
 from .framing import MAGIC_BYTES
 from .index import default_index_path
 from .lines import IndexFile, read_index
-from .sources import Stream, is_url, opened
+from .paths import is_url
+from .sources import Stream, opened
 
 # What is odd about lines that give no entry: all but a blank one stand for a record that is lost.
 _LACKING = frozenset(

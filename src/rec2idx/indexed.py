@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .appending import RecordAppender
 from .damage import of_key
 from .errors import KeysError, NotRecordIOError, RecordIOError
+from .paths import as_path
 from .sequential import _NOTHING, MXRecordIO
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class MXIndexedRecordIO(MXRecordIO):
         flag: str,
         key_type: Callable[[Any], Any] = int,
     ) -> None:
-        self.idx_path = os.fsdecode(idx_path)
+        self.idx_path = as_path(idx_path)
         self.key_type = key_type
         super().__init__(uri, flag)
 

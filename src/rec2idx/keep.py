@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 from bisect import bisect_left
 
@@ -12,8 +11,9 @@ from .errors import KeysError
 from .framing import MAGIC_BYTES
 from .lines import IndexFile, read_index
 from .lookalikes import HEAD_SIZE, INDEX, looks_like
+from .paths import StrPath, as_path
 from .segments import Batch
-from .sources import Source, Stream, StrPath, opened
+from .sources import Source, Stream, opened
 
 
 class OldKeys:
@@ -47,7 +47,7 @@ class OldKeys:
     ADVICE = "use other keys: --keys sequence or --keys id"
 
     def __init__(self, index: StrPath) -> None:
-        self.path = os.fsdecode(index)
+        self.path = as_path(index)
         found = _read(self.path)
         self._texts: list[str] | None = None
         if isinstance(found.keys, array):

@@ -12,9 +12,10 @@ from typing import BinaryIO
 from ._lines import sort_distinct
 from .entries import Entries
 from .lookalikes import HEAD_SIZE
+from .paths import StrPath
 from .problems import LONGEST, Problem, Problems, examine
 from .readers import DaliPairs, MXNetLines, Stop
-from .sources import Source, Stream, StrPath, opened
+from .sources import Source, Stream, opened
 
 PIECE = 1 << 20  # bytes that are read at once
 

@@ -11,6 +11,7 @@ from typing import NamedTuple, TextIO
 from ._heads import repeats, rises
 from ._lines import sort_entries
 from .errors import BadListError
+from .paths import as_path
 
 _LEAST = 3  # columns: number, label, name
 _LONGEST = 1 << 24  # characters of a line: a list of such is none, but some other file
@@ -58,7 +59,7 @@ class Names:
         self._places = array("Q", range(len(self._numbers)))
         if not rises(self._numbers):
             sort_entries(self._numbers, self._places)
-            self._require_distinct(os.fsdecode(path))
+            self._require_distinct(as_path(path))
 
     def get(self, number: int) -> str | None:
         """Return the name that stands with a number, None if there is none."""
@@ -107,12 +108,12 @@ def read_list(path: str | os.PathLike[str]) -> Iterator[ListLine]:
     [ListLine(number=7, labels=(0.5, 1.0), name='cats/a.jpg')]
     """
     with open_list(path) as file:
-        yield from lines_of(file, os.fsdecode(path))
+        yield from lines_of(file, as_path(path))
 
 
 def open_list(path: str | os.PathLike[str]) -> TextIO:
     """Open a list."""
-    return open(path, encoding="utf-8", errors="surrogateescape")
+    return open(as_path(path), encoding="utf-8", errors="surrogateescape")
 
 
 def lines_of(file: TextIO, path: str) -> Iterator[ListLine]:

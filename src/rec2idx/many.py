@@ -15,10 +15,10 @@ from .damage import one_at_a_time
 from .errors import KeysError, RecordIOError, UnsafeTargetError
 from .find import FoundFile, RepeatedFile, SkippedFile, find_records
 from .index import IndexSummary, create_index, default_index_path
+from .paths import StrPath, as_path, is_url
 from .progress import Report, Together
 from .scan import Salvage
 from .select import KeepKeys, Keys
-from .sources import StrPath, is_url
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ def create_indexes(
     """
     began = time.perf_counter()
     found = find_records(records, recursive=recursive)
-    folder = None if out_dir is None else os.fsdecode(out_dir)
+    folder = None if out_dir is None else as_path(out_dir)
     plan = [(file, _index_path(file, folder)) for file in found.files]
     _require_different(plan)
     if isinstance(keys, KeepKeys):
-        _require_single(len(plan), os.fsdecode(keys.index))
+        _require_single(len(plan), as_path(keys.index))
     if folder is not None:
         _make_folder(folder)
     together = Together(progress, _sum([file.size for file in found.files]))

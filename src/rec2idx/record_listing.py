@@ -23,11 +23,12 @@ from .index_entries import index_beside, read_entries
 from .label_text import as_json
 from .lines import IndexFile
 from .lists import Names
+from .paths import StrPath, as_path
 from .peeks import LOCAL, Recent, Span, manner_of, peek, span_at
 from .pictures import SIZED, dimensions, kind_of
 from .rewrite import changed
 from .scan import scan
-from .sources import LocalFile, Readable, Source, Stream, StrPath, opened
+from .sources import LocalFile, Readable, Source, Stream, opened
 from .streaming import each_record
 
 TELLS_KIND = 1 << 10  # bytes of an image that say what it is
@@ -111,7 +112,7 @@ def list_records(
     >>> first.key, first.offset, first.size, first.labels, first.kind, first.width, first.height
     (0, 0, 2435, (0.0,), 'jpeg', 113, 109)
     """
-    known = Names(os.fsdecode(names)) if names is not None else None
+    known = Names(as_path(names)) if names is not None else None
     with opened(record) as source:
         if index is None and not isinstance(source, Stream):
             index = index_of(record)
@@ -126,9 +127,7 @@ def list_records(
 
 def index_of(record: object) -> str | None:
     """Return the index that is taken where none is named: that beside a file, if there is one."""
-    return (
-        index_beside(os.fsdecode(record)) if isinstance(record, (str, bytes, os.PathLike)) else None
-    )
+    return index_beside(as_path(record)) if isinstance(record, (str, bytes, os.PathLike)) else None
 
 
 def require_places(source: Source | Stream) -> Source:
@@ -148,7 +147,7 @@ def _rows(
 ) -> Iterator[ListedRecord]:
     if index is not None:
         source = require_places(source)
-        yield from _indexed(source, read_entries(os.fsdecode(index)), describe)
+        yield from _indexed(source, read_entries(as_path(index)), describe)
         source.require_unchanged()
     elif isinstance(source, Stream):
         yield from _streamed(source, describe)

@@ -1,4 +1,4 @@
-"""Bytes behind URLs, through fsspec: a source that is read by ranges, and a sink.
+"""Bytes behind URLs, through fsspec: a source that is read by ranges.
 
 Nothing here knows of RecordIO. fsspec and what it needs for a protocol are imported by the
 functions that use them, so that local files do not wait for them.
@@ -6,22 +6,18 @@ functions that use them, so that local files do not wait for them.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import functools
 import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from io import FileIO
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from .closing import Closing
 from .errors import RemoteError
 from .faults import NO_BUCKET, attempt, changed
-from .sinks import Sink, new_local_file
-from .storage import HTTP, connect, facts_of, find, modified, pinned, protocols_of, tries
+from .storage import HTTP, facts_of, find, modified, pinned, protocols_of, tries
 
 HEAD_SIZE = 4096
 PROBE = 64  # bytes asked for to see whether a server knows ranges
@@ -31,8 +27,6 @@ MARKS = (
     "ETag", "etag", "VersionId", "generation", "LastModified", "Last-Modified", "last_modified",
     "updated", "mtime", "modificationTime", "modified",
 )  # fmt: skip
-# Where an object is visible only once all of it is there.
-OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "oss"})
 
 Marks = tuple[tuple[str, str], ...]
 
@@ -88,7 +82,7 @@ class RemoteFile(Closing):
         size = info.get("size")
         self.size = -1 if size is None else int(size)
         self.modified = modified(info)
-        self._marks = _marks(info)
+        self._marks = marks_of(info)
         self._http = bool(protocols_of(system) & HTTP)
         self._storage = system  # tells of any version of the object; `_system` reads but this one
         self._system = pinned(system, info)
@@ -126,7 +120,7 @@ class RemoteFile(Closing):
         """Raise `FileChangedError` if the object is not the one that was opened."""
         info = attempt(lambda: facts_of(self._storage, self._name), self.path, self._tries)
         size = info.get("size")
-        now = RemoteLocation(self.path, -1 if size is None else int(size), _marks(info))
+        now = RemoteLocation(self.path, -1 if size is None else int(size), marks_of(info))
         self.require_same(now)
 
     def require_same(self, other: RemoteLocation) -> None:
@@ -287,77 +281,8 @@ def files_below(url: str) -> list[RemoteName] | None:
     ]
 
 
-@contextlib.contextmanager
-def new_remote_file(url: str, replace: bool = True) -> Iterator[Sink]:
-    """Give a `Sink` whose bytes stand at `url` once the block ends without an error.
-
-    They are collected in a local temporary file. An object store then gets them in one go; on
-    other storage they go to another name beside it first, which is changed when all are there.
-    `replace` is for ``file://`` alone: elsewhere, an object is always replaced.
-
-    Raises:
-        TakenError: as `new_local_file`.
-        FileNotFoundError: there is no such bucket.
-        IsADirectoryError: there is a folder of that name.
-        CredentialsError: credentials are missing.
-        MissingExtraError: a package is missing.
-        RemoteError: the server cannot be reached, or takes no files.
-    """
-    system, name = attempt(lambda: connect(url), url)
-    protocols = protocols_of(system)
-    if "file" in protocols:
-        with new_local_file(name, replace) as sink:
-            yield sink
-        return
-    _require_writable(url, system, name)
-    with tempfile.TemporaryDirectory(prefix="rec2idx-") as folder:
-        spool = os.path.join(folder, "file")
-        with FileIO(spool, "xb") as file:
-            yield Sink(file, spool)
-        if protocols & OBJECT_STORES:
-            attempt(lambda: system.put_file(spool, name), url, tries(system))
-        else:
-            _put_beside(url, system, spool, name)
-
-
-def remove(url: str) -> None:
-    """Remove an object, if that can be done."""
-    with contextlib.suppress(Exception):
-        system, name = connect(url)
-        system.rm_file(name)
-
-
-def _put_beside(url: str, system: Any, spool: str, name: str) -> None:
-    parent = name.rpartition("/")[0]
-    temporary = f"{parent}/.rec2idx-{os.urandom(8).hex()}.tmp"
-    try:
-        attempt(lambda: system.put_file(spool, temporary), url, tries(system))
-        attempt(lambda: system.mv(temporary, name), url, tries=1)
-    except BaseException:  # Ctrl-C too
-        with contextlib.suppress(Exception):
-            system.rm(temporary)
-        raise
-
-
-def _require_writable(url: str, system: Any, name: str) -> None:
-    """Say at once, and not after a long run, what would keep a file from being written."""
-    if protocols_of(system) & HTTP:
-        raise RemoteError(
-            "web servers take no files", path=url, advice="write it to a local path, then upload it"
-        )
-    if "::" in url:
-        raise RemoteError("a chain of URLs cannot be written to", path=url)
-    try:
-        info = attempt(lambda: facts_of(system, name), url, tries(system))
-    except FileNotFoundError as error:
-        if error.strerror == NO_BUCKET:
-            raise
-        return
-    if info.get("type") == "directory":
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
-
-
-def _marks(info: dict[str, Any]) -> Marks:
+def marks_of(info: dict[str, Any]) -> Marks:
+    """Return what a storage says of an object that changes with it."""
     keys = MARKS if any(info.get(key) for key in MARKS) else ("created",)
     return tuple((key, str(info[key])) for key in keys if info.get(key))
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,13 +12,14 @@ from typing import TYPE_CHECKING
 from ._format import format_lines
 from .damage import Damage, DamagedRegion
 from .errors import DamagedRecordError, EmptyFileError
+from .paths import StrPath, as_path
 from .progress import Progress, Report
 from .rewrite import Rewriter
-from .safety import has_content, require_free, require_index_beside, taken
 from .scan import scan
 from .segments import Batch
-from .sinks import Sink, TakenError, new_file, new_files
-from .sources import LocalFile, Source, Stream, StrPath, opened
+from .sinks import Sink
+from .sources import LocalFile, Source, Stream, opened
+from .targets import Target, index_target, new_files, new_target, require_two_files
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -103,30 +103,25 @@ def salvage(
     (2, 4892, 108)
     """
     began = time.perf_counter()
-    path = os.fsdecode(target)
-    index_path = None if index is None else os.fsdecode(index)
+    path = as_path(target)
+    index_path = None if index is None else as_path(index)
     damage = Damage(damaged or _ignore)
-    index_replaced = False
     with _opened(record) as source:
-        require_free(source, path)
-        if index_path is not None:
-            require_index_beside(source, path, index_path)
-            index_replaced = has_content(index_path)
+        targets = _targets(source, path, index_path)
         if jobs is None and executor is None and isinstance(source, LocalFile):
             jobs = 1  # copying takes longer than walking, and others would be in its way
         scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
-        with _sinks(path, index_path) as (sink, lines), closing(scanned) as batches:
+        with new_files(*targets) as sinks, closing(scanned) as batches:
 
             def report(records: int, stop: int) -> None:
                 if progress is not None:
                     seconds = time.perf_counter() - began
                     progress(Progress(records, stop, source.size, seconds))
 
-            rewriter = Rewriter(source, sink)
-            records = _copy(batches, rewriter, lines, report)
+            rewriter = Rewriter(source, sinks[0])
+            records = _copy(batches, rewriter, sinks[1:], report)
             if records == 0:
                 raise _nothing_in(source)
-            require_free(source, path)  # another program may have been faster: said before waiting
     return SalvageSummary(
         records,
         source.size,
@@ -137,23 +132,23 @@ def salvage(
         time.perf_counter() - began,
         path,
         index_path,
-        index_replaced,
+        targets[-1].replaced,
     )
 
 
 def _copy(
     batches: Iterable[Batch],
     rewriter: Rewriter,
-    lines: Sink | None,
+    indexes: Sequence[Sink],
     report: Callable[[int, int], None],
 ) -> int:
-    """Append all records, and to `lines` the index; return how many there are."""
+    """Append all records, and to each of `indexes` its lines; return how many there are."""
     records = 0
     report(0, 0)
     for batch in batches:
         places = rewriter.append(batch)
-        if lines is not None:
-            lines.write(format_lines(places, records))
+        for index in indexes:
+            index.write(format_lines(places, records))
         records += len(batch)
         report(records, batch.stop)
     rewriter.flush()
@@ -169,17 +164,13 @@ def _opened(record: StrPath | Source) -> Iterator[Source]:
         yield source
 
 
-@contextmanager
-def _sinks(path: str, index: str | None) -> Iterator[tuple[Sink, Sink | None]]:
-    try:
-        if index is None:
-            with new_file(path, replace=False) as sink:
-                yield sink, None
-        else:
-            with new_files([path], index, replace=False) as (sink, lines):
-                yield sink, lines
-    except TakenError:  # by a program that was faster at the very end
-        raise taken(path) from None
+def _targets(source: Source, path: str, index: str | None) -> list[Target]:
+    """Return where the new file goes, and then its index if there is to be one."""
+    targets = [new_target(path, "record file", source)]
+    if index is not None:
+        targets.append(index_target(index, source))
+        require_two_files(path, index)
+    return targets
 
 
 def _ignore(region: DamagedRegion) -> None:

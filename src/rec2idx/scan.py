@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 from . import _walk
 from .damage import DamagedRegion, error_of, is_damage, region_of, wrong_length
 from .errors import DamagedRecordError
+from .paths import StrPath
 from .segments import BATCH, NEVER, Batch, Piece, Segment, Walker, without_padding
-from .sources import Source, Stream, StrPath, opened
+from .sources import Source, Stream, opened
 from .streams import scan_stream
 from .workers import SEGMENT_BYTES, Plan, Workers, is_elsewhere, require_positive
 

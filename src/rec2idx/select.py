@@ -12,8 +12,9 @@ from . import _heads
 from ._walk import Walk
 from .errors import KeysError, NoImageError
 from .framing import IR_HEADER_SIZE
+from .paths import StrPath
 from .segments import Batch
-from .sources import LocalFile, StrPath
+from .sources import LocalFile
 
 if TYPE_CHECKING:
     from .keep import OldKeys

@@ -12,6 +12,7 @@ from .appending import RecordAppender
 from .closing import Closing
 from .errors import WrongFlagError
 from .framing import HEADER_SIZE
+from .paths import as_path
 from .record_file import RecordFile
 
 # Where a reader stands: payloads that were read and are ready, the next one last; where each of
@@ -58,7 +59,7 @@ class MXRecordIO(Closing):
 
     def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
         self._clear()
-        self.uri = os.fsdecode(uri)
+        self.uri = as_path(uri)
         self.flag = flag
         self.open()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import errno
 import os
-import re
 import select
 import stat
 from collections.abc import Iterator
@@ -15,8 +14,7 @@ from typing import BinaryIO, Protocol, cast
 
 from .closing import Closing
 from .errors import FileChangedError
-
-StrPath = str | bytes | os.PathLike[str]
+from .paths import StrPath, as_path, is_url
 
 
 class Readable(Protocol):
@@ -105,7 +103,7 @@ def opened(record: Source | Stream | StrPath | BinaryIO) -> Iterator[Source | St
         record: a path; a file object, which is read from where it stands; or an open source.
     """
     if isinstance(record, (str, bytes, os.PathLike)):
-        path = os.fsdecode(record)
+        path = as_path(record)
         if is_url(path):
             with _remote(path) as remote:
                 yield remote
@@ -119,15 +117,6 @@ def opened(record: Source | Stream | StrPath | BinaryIO) -> Iterator[Source | St
         yield cast("Source | Stream", record)
     else:
         yield Stream(record, str(getattr(record, "name", "the stream")))
-
-
-def is_url(path: str) -> bool:
-    """Return whether `path` is a URL, or several joined as fsspec does.
-
-    >>> is_url("s3://bucket/a.rec"), is_url("simplecache::gs://bucket/a.rec"), is_url("/data/a.rec")
-    (True, True, False)
-    """
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://", path) is not None
 
 
 @contextmanager
@@ -169,8 +158,8 @@ class LocalFile(Closing):
         OSError: it cannot be opened, is a directory, or is not a regular file.
     """
 
-    def __init__(self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
-        self.path = os.fsdecode(path)
+    def __init__(self, path: StrPath) -> None:
+        self.path = as_path(path)
         # Asked before opening: to open a named pipe would wait for its writer.
         _require_regular(os.stat(self.path), self.path)
         self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)

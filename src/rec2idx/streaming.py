@@ -12,9 +12,10 @@ from ._walk import Walk
 from .damage import error_of, shrunk
 from .errors import PayloadError
 from .framing import HEADER_SIZE, MAX_LENGTH, as_bytes, padded, payload_of
+from .paths import StrPath
 from .segments import BATCH, LOCAL_BLOCK, REMOTE_BLOCK
 from .sinks import Sink
-from .sources import LocalFile, Source, Stream, StrPath, opened
+from .sources import LocalFile, Source, Stream, opened
 from .streams import MORE_MAY_FOLLOW
 
 T = TypeVar("T")

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from .. import _tally
 from ..findings import READERS, USUAL_READERS, Finding, Findings, Reader
 from ..lines import IndexFile, read_index
+from ..paths import StrPath, as_path
 from ..progress import Progress, Report
 from ..segments import Batch
-from ..sources import Source, Stream, StrPath, opened
+from ..sources import Source, Stream, opened
 from ..survey import Survey
 from .file import check_file
 from .keys import with_keys
@@ -216,7 +217,7 @@ def _total(sources: Sequence[Record]) -> int | None:
 
 def _size(source: Record) -> int | None:
     if isinstance(source, (str, bytes, os.PathLike)):
-        path = os.fsdecode(source)
+        path = as_path(source)
         with suppress(OSError):
             return os.stat(path).st_size if os.path.isfile(path) else None
     return None

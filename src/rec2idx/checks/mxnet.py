@@ -7,7 +7,7 @@ import os
 from .. import _pairs, _tally
 from ..findings import Findings
 from ..lines import IndexFile
-from ..sources import is_url
+from ..paths import is_url
 from ..survey import Survey
 from .lines import REWRITE, what_else
 from .pairing import Pairing, pairing_of

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from .._version import __version__
+from ..paths import as_path
 from .messages import printable
 from .selection import add_selection
 
@@ -45,11 +46,14 @@ def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("record", metavar="RECORD", help="the RecordIO file; - is standard input")
+    parser.add_argument(
+        "record", metavar="RECORD", type=as_path, help="the RecordIO file; - is standard input"
+    )
     parser.add_argument(
         "index",
         metavar="INDEX",
         nargs="?",
+        type=as_path,
         help="the index to write (default: RECORD with the suffix .idx); - is standard output",
     )
     add_selection(parser)
@@ -99,4 +103,4 @@ def file_path(text: str) -> str:
     """Return a path given on a command line, where none of the standard streams is meant."""
     if text == "-":
         raise argparse.ArgumentTypeError("standard input and output are no files; give a path")
-    return text
+    return as_path(text)

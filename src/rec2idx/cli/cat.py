@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..safety import require_free, taken
-from ..sinks import Sink, TakenError, new_file
+from ..paths import as_path
+from ..sinks import Sink
 from ..sources import Source, Stream, opened
+from ..targets import new_files, new_target
 from .arguments import file_path
 from .messages import say
 from .progress import StdoutGoneError
@@ -28,7 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run, answers=True)
     parser.epilog = EXAMPLES
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("record", metavar="REC", help="a RecordIO file; - is standard input")
+    parser.add_argument(
+        "record", metavar="REC", type=as_path, help="a RecordIO file; - is standard input"
+    )
     parser.add_argument(
         "key",
         metavar="KEY",
@@ -83,9 +86,5 @@ def sink_for(path: str | None, source: Source | Stream) -> Iterator[Sink]:
         except BrokenPipeError as error:
             raise StdoutGoneError(error.strerror) from error
         return
-    require_free(source, path, "file")
-    try:
-        with new_file(path, replace=False) as sink:
-            yield sink
-    except TakenError:  # by a program that was faster
-        raise taken(path, "file") from None
+    with new_files(new_target(path, "file", source)) as (sink,):
+        yield sink

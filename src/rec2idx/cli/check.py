@@ -15,7 +15,7 @@ from ..findings import READERS, USUAL_READERS, Finding, Place, Reader
 from ..framing import MAGIC_BYTES
 from ..index import default_index_path
 from ..lookalikes import HEAD_SIZE, INDEX, looks_like
-from ..sources import is_url
+from ..paths import as_path, is_url
 from .arguments import add_workers
 from .messages import count, describe, printable, say
 from .progress import progress_report
@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "paths",
         metavar="REC",
         nargs="+",
+        type=as_path,
         help="a RecordIO file; - is standard input. One that is called .idx is the INDEX, over "
         "all the files in their order; without it, each is checked with the index beside it",
     )

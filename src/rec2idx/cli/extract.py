@@ -6,7 +6,7 @@ import argparse
 import re
 from typing import TYPE_CHECKING
 
-from ..sources import is_url
+from ..paths import as_path, is_url
 from .arguments import file_path, positive
 from .messages import count, say
 from .progress import progress_report
@@ -94,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _folder(text: str) -> str:
     """Return the path of a folder given on a command line."""
+    text = as_path(text)
     if is_url(text):
         raise argparse.ArgumentTypeError(f"{text} is a URL; give a folder on this machine")
     return file_path(text)

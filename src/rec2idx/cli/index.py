@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..errors import KeysError
+from ..paths import as_path
 from .arguments import add_workers
 from .messages import count, describe, say
 from .progress import progress_report
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
     parser.epilog = EXAMPLES
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("records", metavar="REC", nargs="+", help="a RecordIO file")
+    parser.add_argument("records", metavar="REC", nargs="+", type=as_path, help="a RecordIO file")
     parser.add_argument(
         "-r",
         "--recursive",
@@ -40,11 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--out-dir", metavar="DIR", help="where the indexes go (default: beside the files)"
+        "--out-dir",
+        metavar="DIR",
+        type=as_path,
+        help="where the indexes go (default: beside the files)",
     )
     where.add_argument(
         "--combine",
         metavar="ALL.idx",
+        type=as_path,
         help="write one index over the files, laid end to end in the given order",
     )
     add_selection(parser)

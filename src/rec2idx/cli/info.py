@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..dialects import IMAGE_RECORDS
 from ..errors import RecordIOError
+from ..paths import as_path
 from .arguments import add_workers
 from .messages import count, describe, say
 from .progress import progress_report
@@ -23,7 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.set_defaults(run=run, answers=True)
     parser.add_argument(
-        "records", metavar="REC", nargs="+", help="a RecordIO file; - is standard input"
+        "records",
+        metavar="REC",
+        nargs="+",
+        type=as_path,
+        help="a RecordIO file; - is standard input",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line for each file")
     add_workers(parser, "parts of a file to walk at once")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import RecordIOError
 from ..label_text import as_text
+from ..paths import as_path
 from .arguments import file_path
 from .messages import count, printable, say
 from .run import DONE, FAILED, until_reader_leaves
@@ -53,7 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run, answers=True)
     parser.epilog = EXAMPLES
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("record", metavar="REC", help="a RecordIO file; - is standard input")
+    parser.add_argument(
+        "record", metavar="REC", type=as_path, help="a RecordIO file; - is standard input"
+    )
     parser.add_argument(
         "index",
         metavar="INDEX",

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..paths import as_path
 from .arguments import file_path, positive
 from .messages import count, describe, how_to_check, say
 from .progress import above_bar, progress_report
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--root",
         metavar="DIR",
+        type=as_path,
         help="the folder from which names in the list go (default: that of the list)",
     )
     parser.add_argument(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from ..paths import as_path
 from ..select import KEYS, KeepKeys, Keys, tells_other_ids
 from .messages import count, say
 
@@ -49,7 +50,7 @@ def keys_of(text: str) -> Keys:
         return cast("Keys", text)
     kind, _, index = text.partition("=")
     if kind == "keep" and index:
-        return KeepKeys(index)
+        return KeepKeys(as_path(index))
     # Of another exception, argparse would say that it is about an argument, and name it again.
     expected = f"{', '.join(KEYS)} or keep=OLD.idx"
     raise argparse.ArgumentError(None, f"--keys is {text!r}, expected {expected}")
@@ -88,5 +89,5 @@ def unused_keys(number: int, keys: Keys) -> str:
     """
     if number == 0 or not isinstance(keys, KeepKeys):
         return ""
-    index = os.fsdecode(keys.index)
+    index = as_path(keys.index)
     return f"; {count(number, 'key')} of {index} {'fits' if number == 1 else 'fit'} no record"

@@ -10,7 +10,7 @@ from typing import Any, overload
 from ..closing import Closing
 from ..errors import MissingKeyError
 from ..image_record import IRHeader
-from ..sources import StrPath
+from ..paths import StrPath, as_path
 from .fetch import Fetcher, Pair
 from .items import Bytes
 from .loading import Wanted, load
@@ -101,7 +101,7 @@ class RecordDataset(Closing, Sequence[Any]):
         mmap: bool = False,
     ) -> None:
         some = [records] if isinstance(records, (str, bytes, os.PathLike)) else records
-        paths = [os.fsdecode(path) for path in some]
+        paths = [as_path(path) for path in some]
         if not paths:
             raise ValueError("no record files were given")
         self._table = load(paths, index, Wanted(images_only, labels))

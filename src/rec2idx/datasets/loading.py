@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Container, Sequence
@@ -15,9 +14,10 @@ from .. import _heads, _tally
 from ..concurrency import WAITING_FILES, in_parallel, jobs_of_each
 from ..errors import LabelsError, NoImageError
 from ..index_entries import entries_in_file_order, index_beside, no_record
+from ..paths import StrPath, as_path, is_url
 from ..scan import scan
 from ..segments import Batch
-from ..sources import Place, Stream, StrPath, is_url, opened
+from ..sources import Place, Stream, opened
 from .faces import (
     HEADS,
     FileHeader,
@@ -117,7 +117,7 @@ def load(paths: Sequence[str], index: StrPath | None, wanted: Wanted) -> Table:
     groups = [[file] for file in files]
     indexes = [file.index for file in files]
     if index is not None:
-        groups, indexes = [files], [os.fsdecode(index)]
+        groups, indexes = [files], [as_path(index)]
     read = partial(_read_group, wanted=wanted, jobs=jobs_of_each(None, at_once))
     found = in_parallel(lambda pair: read(*pair), zip(groups, indexes, strict=True), at_once)
     parts = [part for group in found for part in group]

@@ -17,12 +17,13 @@ from ..concurrency import ahead
 from ..dialects import IMAGE_RECORDS_64, MOST_LABELS, PROTOBUF, payload_of
 from ..errors import EmptyFileError, FileChangedError, NoImageError, PayloadError
 from ..framing import HEADER_SIZE, MAGIC_BYTES, MAX_LENGTH
+from ..paths import StrPath, as_path, is_url
 from ..progress import Progress, Report
 from ..read_ahead import read_ahead
 from ..scan import scan
 from ..segments import Batch
 from ..select import FILE_HEADER, IDENTITY, WHAT_IS_LEFT_OUT, is_file_header
-from ..sources import Source, Stream, StrPath, is_url, opened
+from ..sources import Source, Stream, opened
 from ..spans import Records
 from ..stretches import Stretch, stretches
 from ..workers import require_positive
@@ -137,7 +138,7 @@ def extract(
     (24, 24, ['0000000000.jpg', '0000000001.jpg'])
     """
     began = time.perf_counter()
-    path = os.fsdecode(folder)
+    path = as_path(folder)
     _require_sense(path, to, jobs)
     limits = _shard_size(to, shard_count, shard_bytes)
     namer = _namer(to, names)

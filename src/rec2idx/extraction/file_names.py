@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..errors import BadListError, KeysError
 from ..lists import read_list
-from ..sources import StrPath
+from ..paths import StrPath, as_path
 
 ID_WIDTH = 10  # digits of an id in a name: more than any file has records
 UNKNOWN = "bin"  # the suffix of what is not recognised as an image
@@ -94,7 +94,7 @@ class ListNames:
 
     def __init__(self, path: StrPath, samples: bool = False, reserved: str = "") -> None:
         self.repeated = 0
-        self._path = os.fsdecode(path)
+        self._path = as_path(path)
         self._names: dict[int, str] = {}
         self._seen = _Seen()
         taken: set[str] = set()

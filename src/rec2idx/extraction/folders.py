@@ -12,7 +12,7 @@ from ..errors import PayloadError
 from ..label_text import as_text
 from .extracted import Image, fits_list
 from .file_names import Names, suffix_of
-from .out_folder import NewFile, OutFolder
+from .out_folder import FileToWrite, OutFolder
 
 LABEL_WIDTH = 8  # digits of a label in the name of a folder
 WHOLE = 1 << 24  # below, whole numbers are exact as float32
@@ -45,16 +45,16 @@ class _Files(ABC):
         """Name images, which come in order; return what writes them, in any thread."""
         return partial(self._write, [self._named(image) for image in images])
 
-    def _named(self, image: Image) -> NewFile:
+    def _named(self, image: Image) -> FileToWrite:
         name = self._above(image) + self._names.of(image.id, image.offset, suffix_of(image.kind))
         folder, _, name = name.rpartition("/")
-        return NewFile(folder, name, image.data)
+        return FileToWrite(folder, name, image.data)
 
     @abstractmethod
     def _above(self, image: Image) -> str:
         """Return the folder that the name of an image begins in, with a slash, or nothing."""
 
-    def _write(self, files: list[NewFile]) -> Written:
+    def _write(self, files: list[FileToWrite]) -> Written:
         return len(files), *self._folder.add(files)
 
     def take(self, written: Written) -> None:
@@ -160,7 +160,7 @@ class Flat(_Files):
         self._exits.__exit__(kind, error, trace)
 
 
-def _line(image: Image, file: NewFile) -> bytes:
+def _line(image: Image, file: FileToWrite) -> bytes:
     name = f"{file.folder}/{file.name}" if file.folder else file.name
     columns = [str(image.id), *map(as_text, image.labels), name]
     return ("\t".join(columns) + "\n").encode("utf-8", "surrogateescape")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from array import array
 
 from .. import _heads
 from .._lines import sort_entries
 from ..errors import BadIndexError
 from ..index_entries import read_entries
+from ..paths import StrPath, as_path
 from ..segments import Batch
-from ..sources import Readable, StrPath
+from ..sources import Readable
 
 
 class NamedRecords:
@@ -27,7 +27,7 @@ class NamedRecords:
     """
 
     def __init__(self, index: StrPath, source: Readable) -> None:
-        self._index = read_entries(os.fsdecode(index))
+        self._index = read_entries(as_path(index))
         self._path = source.path
         self._offsets = self._index.offsets[:]
         self._entries = array("Q", range(len(self._offsets)))

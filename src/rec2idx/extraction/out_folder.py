@@ -1,7 +1,7 @@
 """A folder that new files go into, each under its name only once it is whole.
 
-No name and no link leads out of the folder, and no file that stands in it is replaced, but for an
-empty one: either it has the same bytes, or that is an error. Nothing here knows of RecordIO.
+No name and no link leads out of the folder, and no file that stands in it is replaced: either it
+has the same bytes, or that is an error. Nothing here knows of RecordIO.
 """
 
 from __future__ import annotations
@@ -18,23 +18,21 @@ from types import TracebackType
 from typing import NamedTuple
 
 from ..errors import UnsafeTargetError
-from ..sinks import Sink, TakenError, naming, publish
+from ..new_file import NewFile, StandingError, naming
+from ..sinks import Sink
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# Whether the system has files without a name, and can give them one.
-_HAS_NAMELESS = hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")
 _ADVICE = "remove it, or give another folder"
 _SOME = 1 << 20  # bytes of a file that are compared at once
 
 
-class NewFile(NamedTuple):
+class FileToWrite(NamedTuple):
     """A file that is to be.
 
     Attributes:
         folder: the folder it goes into, with slashes, or nothing.
         name: its name.
-        data: its bytes, at least one.
+        data: its bytes.
     """
 
     folder: str
@@ -64,7 +62,7 @@ class OutFolder:
                 self._made = True
             self._fd = os.open(path, _FOLDER & ~os.O_NOFOLLOW)
 
-    def add(self, files: Iterable[NewFile]) -> tuple[int, int]:
+    def add(self, files: Iterable[FileToWrite]) -> tuple[int, int]:
         """Write files; those that are there with the same bytes stay as they are.
 
         Several threads may do so at once. Nobody waits until the bytes are on the disk.
@@ -83,8 +81,8 @@ class OutFolder:
                 for _, name, data in group:
                     path = above + name
                     if not _stands(fd, name, path, data):
-                        with _New(fd, name, path) as new:
-                            new.write(data)
+                        with _published(fd, name, path) as new:
+                            _write(new.fd, data, path)
                         count += 1
                         size += len(data)
         return count, size
@@ -100,12 +98,12 @@ class OutFolder:
             OSError: reading or writing failed.
         """
         path = os.path.join(self.path, name)
-        if _size(self._fd, name, path):
+        if _size(self._fd, name, path) is not None:
             with Standing(self._fd, name, path) as standing:
                 yield standing
                 standing.require_end()
             return
-        with _New(self._fd, name, path) as new:
+        with _published(self._fd, name, path) as new:
             sink = Sink(FileIO(new.fd, "wb", closefd=False), path)
             yield sink
             sink.settle()
@@ -159,12 +157,12 @@ def _entered(fd: int, name: str, path: str) -> int:
     )
 
 
-def _size(fd: int, name: str, path: str) -> int:
-    """Return how many bytes a file has; 0 if there is none."""
+def _size(fd: int, name: str, path: str) -> int | None:
+    """Return how many bytes a file has; None if there is none."""
     try:
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
-        return 0
+        return None
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from error
     if not stat.S_ISREG(status.st_mode):
@@ -179,8 +177,15 @@ def _size(fd: int, name: str, path: str) -> int:
 def _stands(fd: int, name: str, path: str, data: bytes | memoryview) -> bool:
     """Return whether a file stands there, which has these bytes; False if there is none."""
     size = _size(fd, name, path)
-    if size == 0:
+    if size is None:
         return False
+    if size == 0 and len(data) > 0:
+        raise UnsafeTargetError(
+            "an empty file stands there already, and none is replaced",
+            path=path,
+            advice="if a power cut left such files, remove them (find FOLDER -type f -empty "
+            "-delete) and run again",
+        )
     if size != len(data):
         raise UnsafeTargetError(
             "a file of another size stands there already, and none is replaced",
@@ -248,94 +253,26 @@ class Standing:
         os.close(self._fd)
 
 
-class _New:
-    """A file that gets its name once the block ends without an error; else it goes.
-
-    Until then it has none, so that nothing is left of it if the process is killed; where a file
-    system has no such files, it has another name.
-    """
-
-    def __init__(self, folder: int, name: str, path: str) -> None:
-        self.fd = -1
-        self._folder = folder
-        self._name = name
-        self._path = path
-        self._temporary = ""
-
-    def __enter__(self) -> _New:
+@contextlib.contextmanager
+def _published(folder: int, name: str, path: str) -> Iterator[NewFile]:
+    """Give a new file, which gets its name once the block ends without an error."""
+    with naming(path):
+        new = NewFile(folder, name, path, nameless=True)
+    with contextlib.closing(new):
+        yield new
         try:
-            self.fd = _nameless(self._folder)
-            if self.fd < 0:
-                self._temporary = _temporary_name()
-                self.fd = os.open(self._temporary, _NEW, 0o666, dir_fd=self._folder)
-        except OSError as error:
-            raise self._named(error) from error
-        return self
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Append bytes, all of them."""
-        try:
-            while written := os.write(self.fd, data):
-                if written == len(data):
-                    return
-                # A disk that fills up takes a part, and refuses only what comes next.
-                data = memoryview(data)[written:]
-        except OSError as error:
-            raise self._named(error) from error
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if error is None:
-                self._publish()
-        except TakenError:
+            new.add()
+        except StandingError:
             raise UnsafeTargetError(
                 "something stands there by now, and is not replaced",
-                path=self._path,
+                path=path,
                 advice=_ADVICE,
             ) from None
-        except OSError as failure:
-            raise self._named(failure) from failure
-        finally:
-            os.close(self.fd)
-            if self._temporary:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(self._temporary, dir_fd=self._folder)
-
-    def _publish(self) -> None:
-        if not self._temporary:
-            try:
-                _link(self.fd, self._name, self._folder)
-            except FileExistsError:  # an empty file, perhaps
-                self._temporary = _temporary_name()
-                _link(self.fd, self._temporary, self._folder)
-        if self._temporary:
-            publish(self._temporary, self._name, self._path, self._folder)
-
-    def _named(self, error: OSError) -> OSError:
-        return OSError(error.errno, error.strerror, self._path)
 
 
-def _temporary_name() -> str:
-    return f".rec2idx-{os.urandom(8).hex()}.tmp"
-
-
-def _nameless(folder: int) -> int:
-    """Open a file without a name; return -1 where that cannot be."""
-    if not _HAS_NAMELESS:
-        return -1
-    try:
-        return os.open(".", os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666, dir_fd=folder)
-    except OSError as error:
-        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):  # this file system
-            return -1
-        raise
-
-
-def _link(fd: int, name: str, folder: int) -> None:
-    """Give a file without a name one."""
-    os.link(f"/proc/self/fd/{fd}", name, dst_dir_fd=folder)
+def _write(fd: int, data: bytes | memoryview, path: str) -> None:
+    """Write all of some bytes to a file."""
+    with naming(path):
+        while (written := os.write(fd, data)) < len(data):
+            # A disk that fills up takes a part, and refuses only what comes next.
+            data = memoryview(data)[written:]

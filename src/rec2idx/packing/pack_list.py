@@ -14,8 +14,8 @@ from typing import TextIO, cast
 
 from ..errors import NoImageError, RecordIOError
 from ..lists import ListLine, has_room_for, lines_of, open_list, written
+from ..paths import is_url
 from ..sinks import Sink
-from ..sources import is_url
 
 SUFFIXES = (".jpeg", ".jpg", ".png")  # in capitals, too
 SEED = 100  # with which im2rec shuffles

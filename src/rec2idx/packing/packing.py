@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 
 from ..concurrency import ahead
 from ..errors import NoImageError, UnsafeTargetError
 from ..index import default_index_path
+from ..paths import StrPath, as_path
 from ..progress import Progress, Report
-from ..safety import has_content, require_replaceable, require_two_files, taken
-from ..sinks import Sink, TakenError, new_files
-from ..sources import StrPath
+from ..targets import Target, index_target, new_files, new_target, require_two_files
 from ..workers import require_positive
 from .pack_list import FailedImage, listed
 from .packer import Packer
 
+_LIST_STANDS = "pack that list, give the record file another name, or remove the list first"
 # More of them get no more from a disk; and each costs time where the pictures are in memory.
 THREADS = 4
 
@@ -124,11 +123,10 @@ def pack_images(
     """
     began = time.perf_counter()
     require_positive("jobs", jobs)
-    source, path = os.fsdecode(images), os.fsdecode(record)
+    source, path = as_path(images), as_path(record)
     index = default_index_path(path)
     target = f"{os.path.splitext(index)[0]}.lst" if os.path.isdir(source) else None
-    _require_room(source, path, target, index)
-    index_replaced = has_content(index)
+    targets = _targets(source, path, target, index)
     failures = 0
 
     def fail(failure: FailedImage) -> None:
@@ -137,10 +135,10 @@ def pack_images(
         if failed is not None:
             failed(failure)
 
-    folder = None if root is None else os.fsdecode(root)
+    folder = None if root is None else as_path(root)
     with (
         listed(source, folder, shuffle, fail) as listing,
-        _sinks(path, target, index) as sinks,
+        new_files(*targets) as sinks,
     ):
         packer = Packer(listing.root, pack_label, sinks[0], sinks[-1])
 
@@ -180,12 +178,12 @@ def pack_images(
         path,
         index,
         target,
-        index_replaced,
+        targets[-1].replaced,
     )
 
 
-def _require_room(source: str, path: str, target: str | None, index: str) -> None:
-    """Refuse paths where something stands, or where two of the files would go.
+def _targets(source: str, path: str, target: str | None, index: str) -> list[Target]:
+    """Return where the record file goes, its list if one is written, and its index.
 
     Args:
         source: the list or folder.
@@ -193,36 +191,16 @@ def _require_room(source: str, path: str, target: str | None, index: str) -> Non
         target: where its list is to go, if one is written.
         index: where its index is to go.
     """
-    if has_content(path):
-        raise taken(path)
+    targets = [new_target(path, "record file")]
     require_two_files(path, index)
-    require_replaceable(index)
     if target is not None:
         require_two_files(path, target, "list")
-        if has_content(target):
-            raise _list_taken(target)
+        targets.append(new_target(target, "list", advice=_LIST_STANDS))
     elif os.path.isfile(index) and os.path.isfile(source) and os.path.samefile(index, source):
         raise UnsafeTargetError(
             "the index would replace the list",
             path=index,
             advice="give the record file another name",
         )
-
-
-@contextmanager
-def _sinks(path: str, target: str | None, index: str) -> Iterator[list[Sink]]:
-    paths = [path] if target is None else [path, target]
-    try:
-        with new_files(paths, index, replace=False) as sinks:
-            yield sinks
-    except TakenError as error:  # by a program that was faster at the very end
-        at_list = error.filename == target
-        raise (_list_taken if at_list else taken)(error.filename) from None
-
-
-def _list_taken(path: str) -> UnsafeTargetError:
-    return UnsafeTargetError(
-        "a list stands there already, and that of the folder would replace it",
-        path=path,
-        advice="pack that list, give the record file another name, or remove the list first",
-    )
+    targets.append(index_target(index))
+    return targets
