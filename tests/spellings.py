@@ -37,8 +37,8 @@ SPELLINGS: dict[str, Spell] = {
     "FILE:///": lambda folder, path: f"FILE://{folder}/{path}",
     "file:// escaped": lambda folder, path: f"file://{_escaped(f'{folder}/{path}')}",
     "file:// with dots": lambda folder, path: f"file://{_crooked(f'{folder}/{path}')}",
-    "file:// escaped dots": lambda folder, path: (
-        f"file://{_crooked(f'{folder}/{path}')}".replace("..", "%2e%2e")
+    "file:// escaped dots": lambda folder, path: f"file://{_crooked(f'{folder}/{path}')}".replace(
+        "..", "%2e%2e"
     ),
     "file:// through a link": lambda folder, path: (
         f"file://{folder}/{path.replace('t', 'link', 1)}"

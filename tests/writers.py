@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference import record
-from samples import SIX, SIX_INDEX, THREE_INDEX, A, B, image
+from samples import SIX, SIX_INDEX, A, B, image
 
 Spell = Callable[[str], str]
 
@@ -19,7 +19,15 @@ PACKED = record(image(0, 0, JPEG)) + record(image(1, 1, OTHER_JPEG))
 PACKED_INDEX = b"0\t0\n1\t%d\n" % len(record(image(0, 0, JPEG)))
 LIST = b"0\t0.000000\tcat/a.jpg\n1\t1.000000\tdog/b.jpg\n"
 IMAGES = {f"{i:010d}.bin": bytes([i]) * 12 for i in range(6)}
-IMAGES_LIST = b"".join(b"%d\t%d.0\t%010d.bin\n" % (i, i, i) for i in range(6))
+IMAGES_LIST = b"".join(b"%d\t%d\t%010d.bin\n" % (i, i, i) for i in range(6))
+
+# What may stand there although another file could not be written.
+FINISHED = {
+    "t/w.idx": SIX_INDEX,
+    "t/images.lst": IMAGES_LIST,
+    **{f"t/{name}": image for name, image in IMAGES.items()},
+    **{f"t/{int(name[:10]):08d}/{name}": image for name, image in IMAGES.items()},
+}
 
 # What is read. The records of a.rec have 12 bytes of "image"; x.rec is the same file once more.
 INPUTS = {
