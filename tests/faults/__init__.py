@@ -13,6 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
+pytest.register_assert_rewrite("faults.each_call", "faults.scenes")
+
 HERE = Path(__file__).parent
 SECONDS = 60  # of one run
 
@@ -53,10 +57,10 @@ class Plan(NamedTuple):
     folder: Path
     number: int = 0
     action: str = ""
-    name: str = ""
+    names: str = ""
 
     def text(self, trace: Path | str) -> str:
-        fields = (self.folder.resolve(), trace, self.name, self.number, self.action)
+        fields = (self.folder.resolve(), trace, self.names, self.number, self.action)
         return "\n".join(map(str, fields))
 
 

@@ -5,15 +5,15 @@ All happens in a folder with `in/`, which is read, and `t/`, which is written to
 
 import os
 import shutil
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reference import record
 from samples import SIX, SIX_INDEX, image
 from writers import IMAGES, INPUTS, LIST, PACKED, PACKED_INDEX, content, put
 
 from faults import Call, Commands, Done, Plan
-
-from reference import record  # isort: skip # a module of the tests
 
 OLD = b"0\t0\n1\t8\n2\t16\n"
 TWO = b"".join(record(image(i, i, bytes([i]) * 12)) for i in range(2))
@@ -130,15 +130,19 @@ class Stage:
     def before(self) -> dict:
         return {**PRECIOUS, **self.scene.before, "t/": None}
 
-    def play(self, number: int = 0, action: str = "", name: str = "") -> Done:
-        """Set the scene, and run the command; see `Plan`."""
+    def set(self) -> None:
+        """Put into the folder what stands there before."""
         shutil.rmtree(self.folder / "t", ignore_errors=True)
         put(self.folder, {**PRECIOUS, **self.scene.before})
-        return self.again(number, action, name)
 
-    def again(self, number: int = 0, action: str = "", name: str = "") -> Done:
+    def play(self, number: int = 0, action: str = "", names: str = "") -> Done:
+        """Set the scene, and run the command; see `Plan`."""
+        self.set()
+        return self.again(number, action, names)
+
+    def again(self, number: int = 0, action: str = "", names: str = "") -> Done:
         """Run the command as things are."""
-        plan = Plan(self.folder / "t", number, action, name)
+        plan = Plan(self.folder / "t", number, action, names)
         return self._running.run(self.scene.argv, self.folder, plan)
 
     def content(self) -> dict:
@@ -183,3 +187,15 @@ def require_words(stage: Stage, done: Done) -> None:
     assert "Traceback" not in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert ".rec2idx-" not in done.stderr, done.stderr
+
+
+def at_each(calls: Iterable[Call], check: Callable[[Call], None]) -> None:
+    """Check something at each of some calls; all that fails is told at the end."""
+    wrong = []
+    for call in calls:
+        try:
+            check(call)
+        except AssertionError as error:
+            what = (str(error).splitlines() or [repr(error)])[0]
+            wrong.append(f"call {call.number}, {call.name} {call.about}: {what}")
+    assert not wrong, "\n" + "\n".join(wrong)

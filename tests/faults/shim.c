@@ -8,7 +8,7 @@
  *
  *     folder    the absolute path of the watched folder, without links
  *     trace     a file for the trace, or nothing
- *     name      a name of a call, to count only those; or nothing
+ *     names     of calls, with commas between them, to count only those; or nothing
  *     number    of the call, from 1 on; 0 for none, -1 for all that are counted
  *     action    "errno N", "kill before", "kill after", "signal before N", "signal after N",
  *               "run before COMMAND", "run after COMMAND"
@@ -37,7 +37,7 @@ static struct {
     int armed;
     char folder[PATH_MAX];
     int trace;
-    char name[64];
+    char names[256]; /* with a comma before and after each */
     long number;
     char action[PATH_MAX];
 } plan;
@@ -75,7 +75,8 @@ void fault_arm(const char *text) {
         plan.trace = REAL(fcntl64)(fd, F_DUPFD_CLOEXEC, 900);
         REAL(close)(fd);
     }
-    snprintf(plan.name, sizeof plan.name, "%s", field(&rest));
+    const char *names = field(&rest);
+    snprintf(plan.names, sizeof plan.names, *names ? ",%s," : "", names);
     plan.number = atol(field(&rest));
     snprintf(plan.action, sizeof plan.action, "%s", rest == NULL ? "" : rest);
     free(copy);
@@ -127,11 +128,8 @@ static void resolve(int folder, const char *name, char *path) {
         snprintf(path, LENGTH, "%s", name);
         return;
     }
-    if (strcmp(rest, ".") == 0 || *rest == 0) {
-        snprintf(path, LENGTH, "%s", above);
-    } else {
-        snprintf(path, LENGTH, "%s/%s", above, rest);
-    }
+    int is_above = strcmp(rest, ".") == 0 || *rest == 0;
+    snprintf(path, LENGTH, "%s%s%.*s", above, is_above ? "" : "/", NAME_MAX, is_above ? "" : rest);
 }
 
 static int about_path(struct call *call, int folder, const char *name) {
@@ -208,7 +206,9 @@ static int enter(struct call *call, const char *name) {
     call->number = 0;
     call->name = name;
     call->hit = 0;
-    if (plan.name[0] && strcmp(plan.name, name) != 0) {
+    char between[64];
+    snprintf(between, sizeof between, ",%s,", name);
+    if (plan.names[0] && strstr(plan.names, between) == NULL) {
         return 0;
     }
     inside = 1;
@@ -266,10 +266,15 @@ static void leave(const struct call *call, int failed) {
         va_end(more);                                                                              \
     }
 
+static const char *name_of_open(int flags) {
+    return (flags & O_TMPFILE) == O_TMPFILE ? "tmpfile" : "open";
+}
+
 #define OPEN(name)                                                                                 \
     int name(const char *path, int flags, ...) {                                                   \
         OPEN_MODE(flags)                                                                           \
-        COUNTED(int, "open", about_path(&call, AT_FDCWD, path), REAL(name)(path, flags, mode));    \
+        COUNTED(int, name_of_open(flags), about_path(&call, AT_FDCWD, path),                       \
+                REAL(name)(path, flags, mode));                                                    \
     }
 OPEN(open)
 OPEN(open64)
@@ -277,7 +282,7 @@ OPEN(open64)
 #define OPENAT(name)                                                                               \
     int name(int folder, const char *path, int flags, ...) {                                       \
         OPEN_MODE(flags)                                                                           \
-        COUNTED(int, "open", about_path(&call, folder, path),                                      \
+        COUNTED(int, name_of_open(flags), about_path(&call, folder, path),                         \
                 REAL(name)(folder, path, flags, mode));                                            \
     }
 OPENAT(openat)
