@@ -23,7 +23,7 @@ test: .venv/installed
 	$(BIN)/python -m pytest
 
 faults: .venv/installed
-	$(BIN)/python -m pytest tests/faults/each_call.py
+	$(BIN)/python -m pytest tests/faults/each_call.py tests/faults/races.py
 
 # A check finds the same when it is run again; new inputs are for who runs `make fuzz`.
 check: SEED := 1

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-pytest.register_assert_rewrite("faults.each_call", "faults.scenes")
+pytest.register_assert_rewrite("faults.each_call", "faults.races", "faults.scenes")
 
 HERE = Path(__file__).parent
 SECONDS = 60  # of one run

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from faults import Call, Commands, Done, Plan, build, commands, run_alone
+from faults import Call, Commands, Plan, build, commands, run_alone
 from faults.scenes import (
     SCENES,
     Stage,
     at_each,
+    harmed,
     new,
     ours,
     require_old_or_new,
@@ -51,13 +52,6 @@ def running(shim: Path, tmp_path_factory) -> Iterator[Commands]:
 @pytest.fixture(scope="module", params=SCENES, ids=str)
 def stage(request, running: Commands, tmp_path_factory) -> Stage:
     return Stage(tmp_path_factory.mktemp("stage"), running, request.param)
-
-
-def harmed(stage: Stage, number: int, action: str) -> tuple[Done, dict]:
-    """Play the scene with harm at a call, which must be reached; and what stands then."""
-    done = stage.play(number, action)
-    assert done.harmed, done
-    return done, stage.content()
 
 
 def is_folder(call: Call) -> bool:

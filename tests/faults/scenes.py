@@ -161,10 +161,13 @@ def new(stage: Stage, found: dict) -> set[str]:
 
 def ours(stage: Stage, found: dict) -> set[str]:
     """What is there that was not there before, and that a run does not leave."""
-    made = set(stage.made)
-    full = {f"{os.path.dirname(name)}/" for name in new(stage, found)}
-    above = {f"{os.path.dirname(name[:-1])}/" for name in full}
-    return set(found) - set(stage.before) - made - full - above
+    left = set(found) - set(stage.before) - set(stage.made)
+    full = {name for name in left if name.endswith("/") and _has_files(name, found)}
+    return left - full
+
+
+def _has_files(folder: str, found: dict) -> bool:
+    return any(name.startswith(folder) and not name.endswith("/") for name in found)
 
 
 def require_old_or_new(stage: Stage, found: dict) -> None:
@@ -187,6 +190,13 @@ def require_words(stage: Stage, done: Done) -> None:
     assert "Traceback" not in done.stderr, done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert ".rec2idx-" not in done.stderr, done.stderr
+
+
+def harmed(stage: Stage, number: int, action: str) -> tuple[Done, dict]:
+    """Play the scene with harm at a call, which must be reached; and what stands then."""
+    done = stage.play(number, action)
+    assert done.harmed, done
+    return done, stage.content()
 
 
 def at_each(calls: Iterable[Call], check: Callable[[Call], None]) -> None:
