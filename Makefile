@@ -2,6 +2,7 @@
 # compiler.
 #   make demo    index the sample in examples/
 #   make test    the quick tests, against the installed package
+#   make faults  a fault at each system call of every command that writes
 #   make check   everything that CI does
 #   make fuzz    inputs that a fuzzer makes up: see fuzz.mk
 #   make bench   speed, beside DALI's tool under MXNet (SCALE=0.1 smaller files, COLD=1 cold too)
@@ -10,7 +11,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := pyproject.toml setup.py $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pyi')
 
-.PHONY: demo test check format lint types sanitize versions clean
+.PHONY: demo test faults check format lint types sanitize versions clean
 
 include peers.mk bench.mk remote.mk torch.mk fuzz.mk
 
@@ -21,9 +22,12 @@ demo: .venv/installed
 test: .venv/installed
 	$(BIN)/python -m pytest
 
+faults: .venv/installed
+	$(BIN)/python -m pytest tests/faults/each_call.py tests/faults/races.py
+
 # A check finds the same when it is run again; new inputs are for who runs `make fuzz`.
 check: SEED := 1
-check: lint types test sanitize fuzz versions peers remote cluster torch
+check: lint types test faults sanitize fuzz versions peers remote cluster torch
 
 format: .venv/installed
 	$(BIN)/ruff format .
