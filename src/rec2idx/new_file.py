@@ -43,7 +43,7 @@ class Identity(NamedTuple):
 
 
 class UnsyncedWarning(UserWarning):
-    """A file is whole, but its file system cannot say whether it has reached the disk."""
+    """New files are whole, but their file system cannot confirm that they are on the disk."""
 
 
 class StandingError(Exception):
@@ -235,9 +235,10 @@ def sync(fd: int, path: str) -> None:
     except OSError as error:
         if error.errno not in UNKNOWN:
             raise OSError(error.errno, error.strerror, path) from error
+        # Of one text, Python shows the first: so one of each folder.
         warnings.warn(
-            f"{path}: its file system cannot say whether it has reached the disk "
-            f"({error.strerror}); after a power cut, look whether it is whole",
+            f"{os.path.dirname(path) or '.'}: its file system cannot confirm that new files are on "
+            f"the disk ({error.strerror}); after a power cut, make sure that they are whole",
             UnsyncedWarning,
             stacklevel=2,
         )

@@ -20,8 +20,8 @@ from rec2idx.errors import (
     RecordIOError,
     RemoteError,
 )
+from rec2idx.paths import is_url
 from rec2idx.remote import RemoteFile, head
-from rec2idx.sources import is_url
 
 DATA = random.Random(1).randbytes(300_000)
 Put = Callable[[bytes], str]
@@ -49,8 +49,8 @@ def test_what_is_a_url(path, expected):
 
 def test_to_ask_whether_something_is_a_url_imports_nothing():
     code = (
-        "import sys, rec2idx.remote, rec2idx.sources;"
-        "rec2idx.sources.is_url('s3://a'); print('fsspec' in sys.modules)"
+        "import sys, rec2idx.remote, rec2idx.paths;"
+        "rec2idx.paths.is_url('s3://a'); print('fsspec' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
@@ -31,13 +32,13 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
     """
     args = argparse.Namespace()
     try:
-        with interruptible():
+        with interruptible(), warnings_in_words(program):
             args = parse()
             return command(args)
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else USAGE
     except Interrupted as stop:
-        say(f"interrupted by {stop.name}; no unfinished file was left", program)
+        say(f"interrupted by {stop.name}; {_what_stands()}no unfinished file was left", program)
         return INTERRUPTED
     except StdoutError as error:
         abandon_stdout()
@@ -48,6 +49,25 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
     except (RecordIOError, OSError) as error:
         say(describe(error), program)
         return FAILED
+
+
+def _what_stands() -> str:
+    """Return which files were written before the run was interrupted; nothing if there are none."""
+    from ..targets import written
+
+    if written.count > len(written.last):
+        return f"{written.count} files were written, and are whole; "
+    if not written.count:
+        return ""
+    return f"written, and whole: {', '.join(written.last)}; "
+
+
+@contextmanager
+def warnings_in_words(program: str) -> Iterator[None]:
+    """Let what the library warns of be one line on standard error."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}", program)
+        yield
 
 
 def executor(args: argparse.Namespace) -> AbstractContextManager[Executor | None]:
