@@ -21,7 +21,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # "old" marks one whose name may for a moment be that of the index it replaces.
 _NAME = re.compile(r"\.rec2idx-(old-)?[0-9a-f]{16}(?:\.([0-9a-f]{8}))?\.tmp")
-_cleaned: set[tuple[int, int]] = set()  # folders in which this process has looked
+_cleared: set[tuple[int, int]] = set()  # folders in which this process has looked
 
 
 def new_temporary(folder: int, replaces: bool) -> tuple[str, int]:
@@ -37,7 +37,7 @@ def new_temporary(folder: int, replaces: bool) -> tuple[str, int]:
     Raises:
         OSError: it cannot be made.
     """
-    _clean(folder)
+    clear(folder)
     while True:
         # Short, so that it fits wherever any name does.
         name = f".rec2idx-{'old-' if replaces else ''}{os.urandom(8).hex()}.{_machine()}.tmp"
@@ -48,13 +48,16 @@ def new_temporary(folder: int, replaces: bool) -> tuple[str, int]:
         os.close(fd)
 
 
-def _clean(folder: int) -> None:
-    """Remove the temporary files of processes of this machine that are gone; once per process."""
-    status = os.fstat(folder)
-    if (status.st_dev, status.st_ino) in _cleaned:
-        return
-    _cleaned.add((status.st_dev, status.st_ino))
+def clear(folder: int) -> None:
+    """Remove what killed processes of this machine have left in an open folder.
+
+    A process does so once in each folder: what is left while it runs, a later one finds.
+    """
     with contextlib.suppress(OSError):
+        status = os.fstat(folder)
+        if (status.st_dev, status.st_ino) in _cleared:
+            return
+        _cleared.add((status.st_dev, status.st_ino))
         listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
         try:
             with os.scandir(listing) as entries:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from io import FileIO
 
+from . import leftovers
 from .framing import MAGIC_BYTES
 from .index_text import reads_as_index
 from .lookalikes import HEAD_SIZE, looks_like
 from .new_file import Identity, NewFile, StandingError, keep_ownership, naming, open_folder, sync
 from .sinks import EarlyWriter, Sink
 from .sources import LocalFile, Source, Stream
-from .targets import Target
+from .targets import Target, uninterrupted
 
 _DESCRIPTORS = re.compile(r"/proc/\d+/(?:task/\d+/)?fd")
 
@@ -81,6 +83,8 @@ class LocalTarget(Target):
     ) -> None:
         super().__init__(path, what, replaces_index, advice)
         self._real = os.path.realpath(path)
+        self._exits = ExitStack()
+        _clear(os.path.dirname(self._real))
         self._existing: os.stat_result | None = None
         self._head = b""
         self._is_index = self._in_use = False
@@ -141,23 +145,22 @@ class LocalTarget(Target):
     @contextmanager
     def opened(self) -> Iterator[Sink]:
         """Give what takes the bytes, which go into a temporary file beside the target."""
+        try:
+            uninterrupted(self._make)
+            yield Sink(EarlyWriter(self._file.fd), self.path)
+        finally:
+            uninterrupted(self._exits.close)
+
+    def _make(self) -> None:
         folder, name = os.path.split(self._real)
         try:
-            folder_fd = open_folder(folder)
-            try:
-                file = NewFile(folder_fd, name, self.path, replaces=self._existing is not None)
-            except BaseException:
-                os.close(folder_fd)
-                raise
+            fd = open_folder(folder)
+            self._exits.callback(os.close, fd)
+            self._file = NewFile(fd, name, self.path, replaces=self._existing is not None)
+            self._exits.callback(self._file.close)
         except OSError as error:
             what = f"no new file can be made in its folder: {error.strerror}"
             raise OSError(error.errno, what, self.path) from error
-        try:
-            with closing(file):
-                self._file = file
-                yield Sink(EarlyWriter(file.fd), self.path)
-        finally:
-            os.close(folder_fd)
 
     def settle(self) -> None:
         """Have all bytes on the disk, and give the file the owner and mode of the one before it."""
@@ -182,6 +185,14 @@ class LocalTarget(Target):
     def withdraw(self) -> None:
         """Remove the file, if it is still there."""
         self._file.withdraw()
+
+
+def _clear(folder: str) -> None:
+    """Remove what killed runs have left in a folder, also where this run is refused."""
+    with contextlib.suppress(OSError):
+        fd = open_folder(folder)
+        leftovers.clear(fd)
+        os.close(fd)
 
 
 def _is_source(source: Source | Stream, status: os.stat_result) -> bool:

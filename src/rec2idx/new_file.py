@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 import warnings
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ _HAS_NAMELESS = hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")
 # What a file system answers that does not know a call, or does not allow it to anybody.
 UNKNOWN = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 _BLOCK = 1 << 20  # bytes that are compared at once
+_without_nameless: set[int] = set()  # file systems that cannot give such a file a name
 
 
 class Identity(NamedTuple):
@@ -87,8 +89,7 @@ class NewFile:
             OSError: it cannot be done, or some bytes could not be written.
         """
         self._require_written()
-        if not self._temporary:
-            self._link()
+        if not self._temporary and self._link():
             return
         error = rename_new(self._folder, os.fsencode(self._temporary), os.fsencode(self._name))
         if error in UNKNOWN:
@@ -169,13 +170,34 @@ class NewFile:
         with naming(self._path):
             os.close(os.dup(self.fd))
 
-    def _link(self) -> None:
+    def _link(self) -> bool:
+        """Give a file without a name its name; where that is not known, a temporary one.
+
+        Returns:
+            Whether it has its name.
+        """
         try:
             os.link(f"/proc/self/fd/{self.fd}", self._name, dst_dir_fd=self._folder)
         except FileExistsError:
             raise StandingError from None
         except OSError as error:
-            raise self._failed(error.errno or errno.EIO) from error
+            if error.errno not in UNKNOWN:
+                raise self._failed(error.errno or errno.EIO) from error
+            with naming(self._path):
+                self._copy()
+            return False
+        return True
+
+    def _copy(self) -> None:
+        """Go on with a copy that has a temporary name."""
+        self._temporary, copy = leftovers.new_temporary(self._folder, replaces=False)
+        nameless, self.fd = self.fd, copy
+        try:
+            with open(nameless, "rb") as source, open(copy, "wb", closefd=False) as target:
+                source.seek(0)
+                shutil.copyfileobj(source, target)
+        finally:
+            _without_nameless.add(os.fstat(copy).st_dev)
 
     def _add_by_link(self) -> None:
         """Do what `add` does where renaming always replaces."""
@@ -273,7 +295,7 @@ def naming(path: str) -> Iterator[None]:
 
 def _nameless(folder: int) -> int:
     """Open a file without a name; return -1 where that cannot be."""
-    if not _HAS_NAMELESS:
+    if not _HAS_NAMELESS or os.fstat(folder).st_dev in _without_nameless:
         return -1
     try:
         return os.open(".", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666, dir_fd=folder)

@@ -17,6 +17,7 @@ from operator import itemgetter
 from types import TracebackType
 from typing import NamedTuple
 
+from .. import leftovers
 from ..errors import UnsafeTargetError
 from ..new_file import NewFile, StandingError, naming
 from ..sinks import Sink
@@ -41,7 +42,7 @@ class FileToWrite(NamedTuple):
 
 
 class OutFolder:
-    """A folder, which is made if there is none, and removed again if it is left empty by an error.
+    """A folder, which is made if there is none. After an error, no empty folder of ours is left.
 
     Args:
         path: where; its own folder must be there.
@@ -49,18 +50,15 @@ class OutFolder:
     Attributes:
         path: as given.
 
-    Raises:
+    Raises, when it is entered:
         OSError: something else stands there, or it cannot be made.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._made = False
-        with naming(path):
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path)
-                self._made = True
-            self._fd = os.open(path, _FOLDER & ~os.O_NOFOLLOW)
+        self._made: dict[str, None] = {}  # folders in it that this run made, in that order
+        self._is_new = False
+        self._fd = -1
 
     def add(self, files: Iterable[FileToWrite]) -> tuple[int, int]:
         """Write files; those that are there with the same bytes stay as they are.
@@ -113,16 +111,24 @@ class OutFolder:
         """Give the descriptor of a folder inside, which is made if there is none."""
         fd = self._fd
         with contextlib.ExitStack() as stack:
+            at = self.path
             for part in folder.split("/") if folder else ():
-                fd = _entered(fd, part, os.path.join(self.path, folder))
+                at = os.path.join(at, part)
+                fd = self._entered(fd, part, at)
                 stack.callback(os.close, fd)
             yield fd
 
-    def close(self) -> None:
-        """Close the folder."""
-        os.close(self._fd)
-
     def __enter__(self) -> OutFolder:
+        self._is_new = not os.path.lexists(self.path)
+        try:
+            with naming(self.path):
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(self.path)
+                self._fd = os.open(self.path, _FOLDER & ~os.O_NOFOLLOW)
+            leftovers.clear(self._fd)
+        except BaseException:  # Ctrl-C too
+            self._close(failed=True)
+            raise
         return self
 
     def __exit__(
@@ -131,30 +137,38 @@ class OutFolder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
-        if error is not None and self._made:
+        self._close(failed=error is not None)
+
+    def _close(self, failed: bool) -> None:
+        """Close the folder; after a failure, remove those that this run put nothing into."""
+        if self._fd >= 0:
+            os.close(self._fd)
+        for path in (
+            [*reversed(self._made), *([self.path] if self._is_new else [])] if failed else ()
+        ):
             with contextlib.suppress(OSError):  # it is not empty
-                os.rmdir(self.path)
+                os.rmdir(path)
 
-
-def _entered(fd: int, name: str, path: str) -> int:
-    """Open a folder in an open one."""
-    try:
-        with naming(path):
-            try:
-                return os.open(name, _FOLDER, dir_fd=fd)
-            except FileNotFoundError:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(name, dir_fd=fd)
-                return os.open(name, _FOLDER, dir_fd=fd)
-    except OSError as error:
-        if error.errno not in (errno.ENOTDIR, errno.ELOOP):
-            raise
-    raise UnsafeTargetError(
-        "a link or a file stands where a folder should be, and is neither followed nor replaced",
-        path=path,
-        advice=_ADVICE,
-    )
+    def _entered(self, fd: int, name: str, path: str) -> int:
+        """Open a folder in an open one, which is made if there is none."""
+        try:
+            with naming(path):
+                try:
+                    return os.open(name, _FOLDER, dir_fd=fd)
+                except FileNotFoundError:
+                    self._made[path] = None
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(name, dir_fd=fd)
+                    return os.open(name, _FOLDER, dir_fd=fd)
+        except OSError as error:
+            if error.errno not in (errno.ENOTDIR, errno.ELOOP):
+                raise
+        raise UnsafeTargetError(
+            "a link or a file stands where a folder should be, and is neither followed nor "
+            "replaced",
+            path=path,
+            advice=_ADVICE,
+        )
 
 
 def _size(fd: int, name: str, path: str) -> int | None:
