@@ -34,7 +34,6 @@ SPELLINGS: dict[str, Spell] = {
     "file:///": lambda folder, path: f"file://{folder}/{path}",
     "file:/": lambda folder, path: f"file:{folder}/{path}",
     "file://localhost/": lambda folder, path: f"file://localhost{folder}/{path}",
-    "FILE:///": lambda folder, path: f"FILE://{folder}/{path}",
     "file:// escaped": lambda folder, path: f"file://{_escaped(f'{folder}/{path}')}",
     "file:// with dots": lambda folder, path: f"file://{_crooked(f'{folder}/{path}')}",
     "file:// escaped dots": lambda folder, path: f"file://{_crooked(f'{folder}/{path}')}".replace(
@@ -49,6 +48,7 @@ SPELLINGS: dict[str, Spell] = {
 
 # These may be refused, or mean the same file; and they never go around a rule.
 DOUBTFUL: dict[str, Spell] = {
+    "FILE:///": lambda folder, path: f"FILE://{folder}/{path}",
     "file:// with another host": lambda folder, path: f"file://example.org{folder}/{path}",
     "file:// without a host": lambda folder, path: f"file://{path}",
     "file: without a slash": lambda folder, path: f"file:{path}",

@@ -8,11 +8,11 @@ one are in `remote/test_promises_urls.py`.
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND
 from faults import Commands, Done, commands
 from samples import SIX, SIX_INDEX
 from spellings import DOUBTFUL, INDEXES, OTHERS, RECORDS, SPELLINGS
@@ -330,7 +330,7 @@ def test_a_pipe_and_standard_output_take_the_bytes(place):
         (["rec2idx", "-q", "in/a.rec"], SIX_INDEX),
         (["recordio", "cat", "in/a.rec", "3", "-o"], b"\0\0\0\0"),
     ):
-        program = COMMAND.with_name(argv[0])
+        program = Path(sys.executable).with_name(argv[0])
         for name in ("/dev/stdout", "file:///dev/stdout"):
             done = subprocess.run([program, *argv[1:], name], cwd=place, capture_output=True)
             assert (done.returncode, done.stderr) == (0, b""), name
@@ -352,7 +352,7 @@ def test_standard_output_that_is_a_record_file(place):
     with (place / "in/a.rec").open("ab") as output:
         for name in ("-", "/dev/stdout", "/dev/fd/1", "file:///dev/stdout"):
             done = subprocess.run(
-                [COMMAND, "-q", "in/a.rec", name],
+                [Path(sys.executable).with_name("rec2idx"), "-q", "in/a.rec", name],
                 cwd=place,
                 stdout=output,
                 stderr=subprocess.PIPE,
