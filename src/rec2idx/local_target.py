@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import re
+import signal
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -214,8 +215,10 @@ def _is_being_written(fd: int) -> bool:
     if not hasattr(fcntl, "F_SETLEASE"):
         return False
     try:
+        # Opening the file meanwhile sends a signal here. SIGIO would end the process.
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError as error:
         return error.errno == errno.EAGAIN
-    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     return False

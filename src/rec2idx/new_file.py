@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 import warnings
 from collections.abc import Iterator
@@ -190,6 +189,8 @@ class NewFile:
 
     def _copy(self) -> None:
         """Go on with a copy that has a temporary name."""
+        import shutil  # slow to import, and rarely needed
+
         self._temporary, copy = leftovers.new_temporary(self._folder, replaces=False)
         nameless, self.fd = self.fd, copy
         try:
