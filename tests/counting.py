@@ -66,7 +66,7 @@ def run_command(*arguments: str) -> int:
         return command.main() if program == "rec2idx" else recordio.main()
 
 
-SPARE = Cost(bytes=1 << 14, calls=200, printed=200)  # what rounding may add
+SPARE = Cost(bytes=1 << 15, calls=200, printed=200)  # what rounding may add
 
 
 def require_linear(least: Cost, once: Cost, twice: Cost) -> None:

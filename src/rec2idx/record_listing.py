@@ -277,7 +277,8 @@ class _Describer:
         self._source = source
         self._names = names
         self._trend = Trend()
-        self._last: tuple[Span, bool, ListedRecord] | None = None
+        # The record before, its first bytes, whether it was taken for an image record, and its row.
+        self._last: tuple[Span, bytes, bool, ListedRecord] | None = None
 
     def __call__(self, key: Key, span: Span, data: bytes, look: Look) -> ListedRecord:
         """Return the row of a record.
@@ -288,18 +289,16 @@ class _Describer:
             data: its first bytes, from its first part on.
             look: gives bytes of the file, from an offset on.
         """
-        head = self._payload(span, data, IR_HEADER_SIZE)
+        last = self._last if self._last and self._last[0] == span else None
+        head = last[1] if last else self._payload(span, data, IR_HEADER_SIZE)
         of_images = self._trend.is_of_images(span.size, head)
-        last = self._last
-        if last is not None and last[:2] == (span, of_images):  # with another key
-            return replace(last[2], key=key)
+        if last and last[2] == of_images:
+            return replace(last[3], key=key)
         row = self._row(key, span, head, of_images, look)
-        self._last = span, of_images, row
+        self._last = span, head, of_images, row
         return row
 
-    def _row(
-        self, key: Key, span: Span, head: bytes, of_images: bool, look: Look
-    ) -> ListedRecord:
+    def _row(self, key: Key, span: Span, head: bytes, of_images: bool, look: Look) -> ListedRecord:
         """Return the row of a record that the first bytes of its payload begin."""
         size = span.size
         number = labels = name = None
