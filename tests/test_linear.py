@@ -60,11 +60,11 @@ def sharing(count: int, end: bytes) -> Files:
 
 
 def false_starts(count: int) -> Files:
-    """Payloads of what looks like first parts of records, which share a tail in the last payload."""
-    length = 256 * (count // 32)
-    offsets = [at for at in range(0, length, 8) if at % 256]
-    fakes = b"".join(opening(1, length + 8 - at - 8) for at in offsets)
-    records = [part(0, fakes[at : at + 248]) for at in range(0, len(fakes), 248)]
+    """Payloads of what may be first parts of records, which share a tail in the last payload."""
+    length = 264 * (count // 33)
+    offsets = [at for at in range(0, length, 8) if at % 264]
+    fakes = b"".join(opening(1, length - at) for at in offsets)
+    records = [part(0, fakes[at : at + 256]) for at in range(0, len(fakes), 256)]
     tail = part(0, part(2, b"") * count + part(3, b""))
     return Files(b"".join(records) + tail, offsets)
 
