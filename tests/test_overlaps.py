@@ -14,9 +14,8 @@ import rec2idx
 from rec2idx import RecordDataset, list_records
 
 REFUSED = (
-    "the records that the index names up to here overlap: expected records of {} bytes at most, "
-    "all together, found more; make the index anew with rec2idx; recordio check says which entries "
-    "are wrong"
+    "the records that the index names up to here overlap: expected at most {} bytes in all of "
+    "them, found more; make a new index with rec2idx; recordio check says which entries are wrong"
 )
 
 

@@ -8,9 +8,9 @@ from .errors import BadIndexError
 class Room:
     """Bytes of files that may still be read for the records that an index names.
 
-    Records that do not overlap have together no more bytes than the files. But an index may name
-    places that each open a record by itself and then share all that follows. So whoever reads one
-    record after the other counts what it reads, and stops where that proves that they overlap.
+    Records that do not overlap cannot be larger, all together, than the files. But the entries of
+    an index may each open a record and then share everything that follows. Code that reads one
+    record after another counts what it reads, and stops when the count proves an overlap.
 
     Args:
         size: bytes in the files.
@@ -24,7 +24,7 @@ class Room:
         self._is_free = False
 
     def begin(self, start: int) -> None:
-        """Say where the record starts that is read next; the same one again takes no room."""
+        """Say where the next record starts; reading the same one again takes no room."""
         self._is_free = start == self._start
         self._start = start
 
@@ -32,7 +32,7 @@ class Room:
         """Count some bytes that are read.
 
         Raises:
-            BadIndexError: records overlap. Which file and entry this is about, the caller adds.
+            BadIndexError: records overlap. The caller adds which file and entry this is about.
         """
         if self._is_free:
             return
@@ -40,8 +40,7 @@ class Room:
         if self._left < 0:
             raise BadIndexError(
                 "the records that the index names up to here overlap",
-                expected=f"records of {self._size} bytes at most, all together",
+                expected=f"at most {self._size} bytes in all of them",
                 found="more",
-                advice="make the index anew with rec2idx; recordio check says which entries are "
-                "wrong",
+                advice="make a new index with rec2idx; recordio check says which entries are wrong",
             )

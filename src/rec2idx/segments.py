@@ -226,8 +226,8 @@ def walk_segment(
     guess, data = guess_start(source, start, stop, manner)
     if guess < 0:
         return Segment(start, stop, [])
-    # From many guesses, records may lead into one that has parts up to the end of the file: these
-    # are walked once, by whoever joins the segments.
+    # The records of many segments may share parts up to the end of the file. Whoever joins the
+    # segments walks these parts, once.
     walker = Walker(source, guess, stop, manner.block, manner.heads, data, past=False)
     # Not one large array: memory of that size is mapped anew each time, which two threads that walk
     # would spend half of their time on.

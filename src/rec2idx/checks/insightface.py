@@ -26,9 +26,9 @@ from ..survey import Survey
 from .labels import STRIDE
 
 EXACT = 1 << 24  # from here on, float32 does not hold every whole number
-_reaches_exact = float(EXACT).__le__
 LOOK = 1 << 16  # images that are looked at together
 SECTIONS = 1000  # of a file with several file headers, the first ones are looked at
+_is_inexact = float(EXACT).__le__
 
 CONCATENATED = "several file headers: these are several files laid end to end"
 APART = (
@@ -196,7 +196,7 @@ class _Section:
         for start in range(self._images.start, self._images.stop, LOOK):
             labels = self._labels[2 * start : 2 * min(start + LOOK, self._images.stop) : 2]
             classes.add_numbers(labels)
-            if any(map(_reaches_exact, map(abs, labels))):
+            if any(map(_is_inexact, map(abs, labels))):
                 for at, label in enumerate(labels, start):
                     if abs(label) >= EXACT:
                         place = _place(self._survey, at, f"label {label:.0f}")

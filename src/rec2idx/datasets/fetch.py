@@ -80,7 +80,7 @@ class Fetcher:
         files: the files.
 
     Raises, where records are read:
-        BadIndexError: of several records, some overlap, and are larger than the files.
+        BadIndexError: of several records, so many overlap that they cannot all fit in the files.
         DamagedRecordError: there is no whole record; the error says where and under which key.
         LabelsError: its label is that of no class.
         FileChangedError: the file is another one than when the table was made.
