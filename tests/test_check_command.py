@@ -54,6 +54,16 @@ def test_nothing_to_find(check, folder):
     assert line.endswith(" s; 0 errors, 0 warnings, 0 notes")
 
 
+def test_keys_of_an_index_in_no_order(check, folder):
+    """Of two entries for a record, the first one tells its key."""
+    (folder / "more.rec").write_bytes(SIX + UNESCAPED)
+    lines = reversed(SIX_INDEX.splitlines(keepends=True))
+    (folder / "more.idx").write_bytes(b"9\t264\n8\t264\n" + b"".join(lines))
+    found = json.loads(check("--json", "more.rec", "more.idx").stdout)["findings"]
+    [places] = [one["places"] for one in found if one["code"] == "unescaped-magic"]
+    assert [(place["record"], place["key"]) for place in places] == [(6, "9")]
+
+
 def test_options_between_the_paths(check, folder):
     (folder / "six.idx").write_bytes(SIX_INDEX)
     (folder / "-x.rec").write_bytes(SIX)

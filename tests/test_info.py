@@ -241,6 +241,14 @@ def test_distinct_labels(words):
     assert len(distinct) == len({0 if word == 1 << 31 else word for word in words})
 
 
+@given(st.lists(st.floats(width=32), max_size=300))
+def test_distinct_numbers(numbers):
+    """As Python compares them, but for what is no number."""
+    distinct = _tally.Distinct()
+    distinct.add_numbers(array("f", numbers * 2))
+    assert len(distinct) == len({number for number in numbers if number == number})
+
+
 # The command
 
 
@@ -382,6 +390,8 @@ def test_arrays_of_another_type():
         _tally.flag_runs(heads, sizes, 32, 1)
     with pytest.raises(TypeError, match="array of 'q', expected 'B'"):
         _tally.multi_part(sizes, 8)
+    with pytest.raises(TypeError, match="array of 'q', expected 'f'"):
+        _tally.Distinct().add_numbers(sizes)
 
 
 def test_magics_that_are_not_escaped(tmp_path):

@@ -82,6 +82,31 @@ def test_writing_then_walking_gives_the_payload_size(tmp_path, payload):
     assert found == [(0, len(payload))]
 
 
+@given(payload_lists, BLOCKS, st.integers(0, 400), st.booleans())
+def test_a_walk_up_to_a_place(tmp_path, contents, block, stop, past):
+    """To the end of a record that starts before it, or not even that."""
+    path = tmp_path / "a.rec"
+    data = whole_file(contents)
+    path.write_bytes(data)
+    records = [(at, len(payload)) for at, payload in read(data)[0]]
+    parts = [0]
+    while parts[-1] < len(data):
+        length = struct.unpack_from("<I", data, parts[-1] + 4)[0] % (1 << 29)
+        parts.append(parts[-1] + 8 + (length + 3) // 4 * 4)
+    starts = [at for at, _ in records] + [len(data)]
+    last = next((at for at in (starts if past else parts) if at >= stop), len(data))
+    this = Walk(0, len(data), block, stop, past=past)
+    found = []
+    with path.open("rb") as file:
+        while this.status == _walk.WALKING:
+            found += zip(*this.records(file.fileno(), 3)[:2], strict=True)
+    ends = zip(records, starts[1:], strict=True)
+    assert found == [found for found, end in ends if end <= last]
+    assert (this.position, this.followed) == (last, sum(at < last for at in parts))
+    assert this.status == (_walk.PASSED if last >= stop else _walk.END)
+    assert this.opened == (-1 if last in starts else max(at for at in starts if at < last))
+
+
 def test_lengths_near_the_limit_neither_allocate_nor_read_beyond(tmp_path):
     """A header that claims 2^29 - 1 bytes in a file of 20 is cut off, at once."""
     path = tmp_path / "a.rec"

@@ -11,6 +11,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 import array
+import os
 
 cdef enum:
     PARTS = 4
@@ -272,14 +273,20 @@ cdef int64_t select(int64_t* value, Py_ssize_t count, Py_ssize_t wanted) noexcep
 
 
 cdef class Distinct:
-    """Counts distinct 32-bit words, in memory for these alone, however often each comes."""
+    """Counts distinct 32-bit words, in memory for these alone, however often each comes.
+
+    Where a word stands depends on a random number, so that nobody can write a file whose words
+    all want the same place.
+    """
 
     cdef uint32_t* table  # 0 where nothing is; the word 0 is counted apart
     cdef Py_ssize_t room  # a power of 2
     cdef Py_ssize_t used
     cdef bint zero
+    cdef uint64_t salt
 
     def __cinit__(self):
+        self.salt = int.from_bytes(os.urandom(8), "little") | 1
         self.room = 1024
         self.table = <uint32_t*>PyMem_RawCalloc(self.room, sizeof(uint32_t))
         if self.table == NULL:
@@ -310,6 +317,16 @@ cdef class Distinct:
             elif flag == 1 and stride >= PAYLOAD + IR_HEADER + 4:
                 self.add(word(payload + IR_HEADER))
 
+    def add_numbers(self, array.array values not None):
+        """Add float32 values, but for NaN."""
+        cdef Py_ssize_t i, count = len(values)
+        if values.typecode != "f":
+            raise TypeError(f"values is an array of {values.typecode!r}, expected 'f'")
+        cdef const float* value = values.data.as_floats
+        for i in range(count):
+            if value[i] == value[i]:
+                self.add(word(<const uint8_t*>(value + i)))
+
     cdef int add(self, uint32_t value) except -1:
         cdef Py_ssize_t at
         if value == 0 or value == <uint32_t>0x80000000:  # 0.0 and -0.0 are one label
@@ -325,7 +342,9 @@ cdef class Distinct:
 
     cdef inline Py_ssize_t place(self, uint32_t value) noexcept nogil:
         """Return where the word stands, or could stand."""
-        cdef Py_ssize_t at = (value * <uint64_t>0x9E3779B97F4A7C15 >> 32) & (self.room - 1)
+        cdef uint64_t mixed = value * self.salt
+        mixed = (mixed ^ mixed >> 32) * self.salt
+        cdef Py_ssize_t at = (mixed >> 32) & (self.room - 1)
         while self.table[at] != 0 and self.table[at] != value:
             at = (at + 1) & (self.room - 1)
         return at

@@ -22,7 +22,13 @@ class Walk:
     """One walk along the chain of parts, from byte `start` on, in a file of `size` bytes."""
 
     def __new__(
-        cls, start: int, size: int, block: int = ..., stop: int = ..., heads: int = ...
+        cls,
+        start: int,
+        size: int,
+        block: int = ...,
+        stop: int = ...,
+        heads: int = ...,
+        past: bool = ...,
     ) -> Walk: ...
     @property
     def position(self) -> int: ...
@@ -32,6 +38,8 @@ class Walk:
     def stop(self) -> int: ...
     @property
     def opened(self) -> int: ...
+    @property
+    def followed(self) -> int: ...
     @property
     def status(self) -> int: ...
     @property

@@ -91,7 +91,8 @@ cdef inline int64_t now_ns() noexcept nogil:
 cdef class Walk:
     """One walk along the chain of parts, from byte `start` on, in a file of `size` bytes.
 
-    It ends where the file ends, or at the first record that starts at or behind `stop`.
+    It ends where the file ends, or at the first record that starts at or behind `stop`. Unless it
+    may go `past` that to the end of a record, it ends at the first part there.
 
     There are two ways to read: whole blocks, or the 8 bytes of each header. Which one is faster
     depends on the records, the storage and what is cached, by a factor of up to 30, and it changes
@@ -102,6 +103,7 @@ cdef class Walk:
     cdef readonly int64_t size      # bytes in the file
     cdef readonly int64_t stop
     cdef readonly int64_t opened    # offset of the first part of the record in progress, or -1
+    cdef readonly int64_t followed  # parts that were followed so far, restarts included
     cdef readonly int status
     cdef readonly int failure      # errno of the read that failed
     cdef readonly uint32_t magic    # the header read last: its two words
@@ -111,6 +113,7 @@ cdef class Walk:
     cdef int64_t keep               # bytes of a payload that a head has; 0 if none are wanted
     cdef uint8_t[8 + MOST_KEPT] head  # that of the record in progress,
     cdef int64_t seen               # of whose payload it has so many bytes
+    cdef bint past                  # whether a record that starts before `stop` is followed to its end
     cdef bint busy                  # a call is under way, perhaps in another thread
     cdef int64_t payload            # bytes of the record in progress, restored magics included
     cdef uint8_t* block             # bytes [base, base + filled) of the file
@@ -128,7 +131,7 @@ cdef class Walk:
     cdef int64_t clock_ns           # when spent_ns was brought up to date
 
     def __cinit__(self, int64_t start, int64_t size, int64_t block=BLOCK, int64_t stop=NEVER,
-                  int heads=0):
+                  int heads=0, bint past=True):
         if block < HEADER:
             raise ValueError(f"block is {block}, expected at least {HEADER} bytes")
         if not 0 <= heads <= MOST_KEPT:
@@ -141,6 +144,7 @@ cdef class Walk:
         self.position = self.window = start
         self.size = size
         self.stop = stop
+        self.past = past
         self.changed = True
         self.room = min(block, max(size, self.need))
         self.opened = -1
@@ -294,7 +298,7 @@ cdef class Walk:
         cdef uint32_t cflag
         cdef int64_t parts = 0
         while count < most:
-            if position >= self.stop and self.opened < 0:
+            if position >= self.stop and (self.opened < 0 or not self.past):
                 self.status = _PASSED
                 break
             here = position - self.base
@@ -330,6 +334,7 @@ cdef class Walk:
             parts += 1
         self.position = position
         self.parts += parts
+        self.followed += parts
         return count
 
     cdef inline bint see(self, const uint8_t* at, int64_t there, uint32_t cflag, int64_t length,
@@ -412,7 +417,7 @@ cdef class Walk:
     cdef void end_of_file(self) noexcept nogil:
         """Say whether the chain ends here: at `stop`, or with no room for another header."""
         cdef int64_t left = self.size - self.position
-        if self.position >= self.stop and self.opened < 0:
+        if self.position >= self.stop and (self.opened < 0 or not self.past):
             self.status = _PASSED
         elif left == 0:
             self.status = _END if self.opened < 0 else _ENDS_INSIDE

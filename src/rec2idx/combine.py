@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import time
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -117,10 +118,11 @@ class CombinedSummary:
             f"{path}: no image in it, so left out; leave it out of the reader's path too"
             for path in self.without_image
         )
-        paths = self.path
-        for path in dict.fromkeys(paths):
-            if paths.count(path) > 1:
-                lines.append(f"{path}: named {paths.count(path)} times; so often its records come")
+        lines.extend(
+            f"{path}: named {times} times; so often its records come"
+            for path, times in Counter(self.path).items()
+            if times > 1
+        )
         lines.extend(self._behind_dali())
         lines.extend(
             f"{path}: in a path, the character {character} means something else to MXNet; "

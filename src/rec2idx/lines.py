@@ -209,9 +209,10 @@ _MANNERS = {
     ("crlf", "spaces-for-tab"): (ord(" "), True),
 }
 # Lines whose key is a name and nothing else is odd: no number has such a letter. Not too many at
-# once, since each takes memory until all of them are matched.
+# once, since each takes memory until all of them are matched. What follows the letter is not tried
+# again for each letter.
 _NAMES = re.compile(
-    rb"(?:(?!#)[!-~]{0,200}[A-DF-Za-df-z][!-~]{0,200}\t[0-9]{1,19}\n){1,1000}", re.ASCII
+    rb"(?:(?!#)(?=[!-~]{0,200}[A-DF-Za-df-z])[!-~]{1,400}\t[0-9]{1,19}\n){1,1000}", re.ASCII
 )
 _LINE_END = re.compile(rb"\r\n?|\n")
 

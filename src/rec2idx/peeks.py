@@ -11,6 +11,7 @@ from ._walk import WALKING
 from .concurrency import in_parallel
 from .damage import error_of
 from .framing import HEADER_SIZE, MAGIC_BYTES, MAX_LENGTH, padded
+from .overlaps import Room
 from .segments import Walker
 from .sources import LocalFile, Place, Source
 
@@ -145,15 +146,17 @@ def _windows(ranges: Sequence[tuple[int, int]], manner: Manner) -> Iterator[tupl
         yield first, end, count
 
 
-def span_at(source: Source, offset: int, head: bytes) -> Span:
+def span_at(source: Source, offset: int, head: bytes, room: Room | None = None) -> Span:
     """Return the record at an offset.
 
     Args:
         source: the file.
         offset: where the record starts, below the size of the file.
         head: the bytes from there on, as far as they are known.
+        room: counts the headers of the record's parts, which may be many.
 
     Raises:
+        BadIndexError: there is no more room.
         DamagedRecordError: there is no whole record.
         NotRecordIOError: that is the start of the file, which is of another kind.
         OSError: reading failed.
@@ -163,9 +166,12 @@ def span_at(source: Source, offset: int, head: bytes) -> Span:
         end = offset + HEADER_SIZE + padded(lrec)
         if lrec <= MAX_LENGTH and end <= source.size:  # a record of one part
             return Span(offset, end, lrec, 1)
-    walker = Walker(source, offset, block=LOCAL.peek, heads=1)
-    while walker.walk.status == WALKING:
-        if (piece := walker.records(1)) is not None and piece.heads is not None:
-            parts = int.from_bytes(piece.heads[4:8].tobytes(), "little")
-            return Span(offset, walker.end, piece.sizes[0], parts)
-    raise error_of(walker.walk, source, 0)
+    walker = Walker(source, offset, block=LOCAL.peek)
+    walk, piece = walker.walk, None
+    while walk.status == WALKING and piece is None:
+        piece = walker.records(1)
+    if room is not None:
+        room.take(HEADER_SIZE * walk.followed)
+    if piece is None:
+        raise error_of(walk, source, 0)
+    return Span(offset, walker.end, piece.sizes[0], walk.followed)

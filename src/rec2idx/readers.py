@@ -28,7 +28,7 @@ class Stop:
 
 # What `std::istream >> size_t` takes, in the locale of C: white space, a sign, digits.
 _NUMBER = re.compile(rb"[ \t-\r]*(?:([+-]?)([0-9]+))?")
-_BEGUN = re.compile(rb"([+-]?)([0-9]*)\Z")
+_NUMERALS = b"0123456789"
 _DIGITS = 20  # of the largest number below 2^64
 
 
@@ -71,10 +71,13 @@ class DaliPairs:
             return
         data = self._begun + data
         self._begun = b""
-        if more and (begun := _BEGUN.search(data)) is not None:
-            data = data[: begun.start()]
-            digits = begun[2].lstrip(b"0") or begun[2][:1]
-            self._begun = begun[1] + digits[: _DIGITS + 1]  # more digits are too many all the same
+        if more:
+            whole = data.rstrip(_NUMERALS)  # without what may begin a number
+            begun = data[len(whole) :]
+            digits = begun.lstrip(b"0") or begun[:1]
+            data = whole[:-1] if whole.endswith((b"+", b"-")) else whole
+            # More digits are too many all the same.
+            self._begun = whole[len(data) :] + digits[: _DIGITS + 1]
         found = self._pairs(data, line)
         before = len(self._entries)
         if self._own is not None:

@@ -8,7 +8,7 @@ import struct
 from array import array
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, BinaryIO, cast
 
@@ -17,12 +17,13 @@ from ._lines import sort_entries
 from .contents import UNKNOWN
 from .damage import empty, is_damage, region_of
 from .dialects import MOST_LABELS, Trend
-from .errors import DamagedRecordError, NotRecordIOError
+from .errors import BadIndexError, DamagedRecordError, NotRecordIOError
 from .framing import HEADER_SIZE, IR_HEADER_SIZE, padded, payload_of, split_lrec
 from .index_entries import index_beside, read_entries
 from .label_text import as_json
 from .lines import IndexFile
 from .lists import Names
+from .overlaps import Room
 from .paths import StrPath, as_path
 from .peeks import LOCAL, Recent, Span, manner_of, peek, span_at
 from .pictures import SIZED, dimensions, kind_of
@@ -34,6 +35,7 @@ from .streaming import each_record
 TELLS_KIND = 1 << 10  # bytes of an image that say what it is
 TELLS_SIZE = 1 << 16  # and how large
 GROUP = 256  # records that are looked at together
+LOOKS = 3  # at the bytes of a record: at the headers of its parts, its labels, its image
 
 _HEADER = struct.Struct("<IfQQ")
 _PARTS = struct.Struct("<4xI4x")  # of a head of 4 bytes
@@ -102,7 +104,8 @@ def list_records(
         NotRecordIOError: the file is something else, or empty.
         DamagedRecordError: it cannot be followed to its end. With an index, an entry that is not
             where a whole record starts is a row with a `problem`.
-        BadIndexError: a line of the index is none.
+        BadIndexError: a line of the index is none; or, after the rows before, its entries name
+            records that overlap.
         BadListError: a line of the list is none, or two have the same number.
         FileChangedError: the file changed meanwhile.
         MissingExtraError: a package is missing, for a URL.
@@ -188,18 +191,30 @@ def _indexed(source: Source, index: IndexFile, describe: _Describer) -> Iterator
     waiting = _in_file_order(index)
     length = manner_of(source).peek
     last: tuple[int, Span | str] = -1, ""  # several entries may name a record that is long to walk
+    room = Room(source.size, LOOKS)
+
+    def look(offset: int, length: int) -> bytes:
+        room.take(length)
+        return source.read(offset, length)
+
     while group := list(islice(waiting, GROUP)):
         ranges = [
             (min(offset, source.size), min(offset + length, source.size)) for _, offset in group
         ]
         for (key, offset), data in zip(group, peek(source, ranges), strict=True):
-            if last[0] != offset:
-                last = offset, _span_or_problem(source, offset, data)
-            span = last[1]
-            if isinstance(span, str):
-                yield ListedRecord(key, offset, problem=span)
-            else:
-                yield describe(key, span, data[: span.end - offset], source.read)
+            room.begin(offset)
+            try:
+                if last[0] != offset:
+                    last = offset, _span_or_problem(source, offset, data, room)
+                span = last[1]
+                if isinstance(span, str):
+                    row = ListedRecord(key, offset, problem=span)
+                else:
+                    row = describe(key, span, data[: span.end - offset], look)
+            except BadIndexError as error:
+                error.path, error.key, error.offset = index.path, key, offset
+                raise
+            yield row
 
 
 def _in_file_order(index: IndexFile) -> Iterator[tuple[Key, int]]:
@@ -213,11 +228,11 @@ def _in_file_order(index: IndexFile) -> Iterator[tuple[Key, int]]:
         yield keys[place], offset
 
 
-def _span_or_problem(source: Source, offset: int, head: bytes) -> Span | str:
+def _span_or_problem(source: Source, offset: int, head: bytes, room: Room) -> Span | str:
     if offset >= source.size:
         return f"no record can start there: the file ends at byte {source.size}"
     try:
-        return span_at(source, offset, head)
+        return span_at(source, offset, head, room)
     except (DamagedRecordError, NotRecordIOError) as error:
         if not is_damage(error):
             raise
@@ -261,6 +276,8 @@ class _Describer:
         self._source = source
         self._names = names
         self._trend = Trend()
+        # The record before, its first bytes, whether it was taken for an image record, and its row.
+        self._last: tuple[Span, bytes, bool, ListedRecord] | None = None
 
     def __call__(self, key: Key, span: Span, data: bytes, look: Look) -> ListedRecord:
         """Return the row of a record.
@@ -271,11 +288,21 @@ class _Describer:
             data: its first bytes, from its first part on.
             look: gives bytes of the file, from an offset on.
         """
+        last = self._last if self._last and self._last[0] == span else None
+        head = last[1] if last else self._payload(span, data, IR_HEADER_SIZE)
+        of_images = self._trend.is_of_images(span.size, head)
+        if last and last[2] == of_images:
+            return replace(last[3], key=key)
+        row = self._row(key, span, head, of_images, look)
+        self._last = span, head, of_images, row
+        return row
+
+    def _row(self, key: Key, span: Span, head: bytes, of_images: bool, look: Look) -> ListedRecord:
+        """Return the row of a record that the first bytes of its payload begin."""
         size = span.size
-        head = self._payload(span, data, IR_HEADER_SIZE)
         number = labels = name = None
         start = 0  # of the image
-        if self._trend.is_of_images(size, head) and size >= IR_HEADER_SIZE:
+        if of_images and size >= IR_HEADER_SIZE:
             flag, label, own, _ = _HEADER.unpack_from(head)
             behind = IR_HEADER_SIZE + 4 * flag
             if flag < MOST_LABELS and behind <= size:

@@ -89,7 +89,8 @@ class Segment:
         start: first byte of the segment.
         stop: byte behind it. Records that start before it belong to the segment.
         pieces: the records, in file order. They end at or behind `stop` if all went well; before
-            it where the walk was stopped by what looks like damage, or had found enough.
+            it where the walk was stopped by what looks like damage, or had found enough, or where
+            the last record has parts behind `stop`.
         waiting: share of the time that was spent on waiting for storage, 0 to 1.
     """
 
@@ -147,13 +148,14 @@ class Walker:
         block: int | None = None,
         heads: int = 0,
         data: bytes = b"",
+        past: bool = True,
     ):
         self._source = source
         self._local = isinstance(source, LocalFile)
         self._block = max(block or (LOCAL_BLOCK if self._local else REMOTE_BLOCK), 8 + heads)
         size = source.size
         own = self._block if self._local else 8
-        self.walk = Walk(start, size, own, min(stop, NEVER), heads)
+        self.walk = Walk(start, size, own, min(stop, NEVER), heads, past)
         self._limit = min(stop, size)
         self._alone = max(self.walk.need, REMOTE_HEADER)
         self._data = data  # the bytes from `start` on, as far as they are known
@@ -224,7 +226,9 @@ def walk_segment(
     guess, data = guess_start(source, start, stop, manner)
     if guess < 0:
         return Segment(start, stop, [])
-    walker = Walker(source, guess, stop, manner.block, manner.heads, data)
+    # The records of many segments may share parts up to the end of the file. Whoever joins the
+    # segments walks these parts, once.
+    walker = Walker(source, guess, stop, manner.block, manner.heads, data, past=False)
     # Not one large array: memory of that size is mapped anew each time, which two threads that walk
     # would spend half of their time on.
     pieces: list[Piece] = []

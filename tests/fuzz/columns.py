@@ -89,6 +89,10 @@ def tally(data: bytes) -> None:
     labels = _tally.Distinct()
     labels.add_labels(heads, kinds, stride, wanted)
     assert len(labels) == len(_labels(columns, wanted))
+    numbers = array("f", bytes(heads)[: len(heads) // 4 * 4])
+    labels = _tally.Distinct()
+    labels.add_numbers(numbers)
+    assert len(labels) == len({number for number in numbers if number == number})
     _order(columns.sizes)
 
 

@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, compress, pairwise
+from itertools import chain, compress, groupby, islice, pairwise
 from operator import ne
 
 from .. import _heads, _tally
@@ -28,6 +28,7 @@ from .labels import STRIDE
 EXACT = 1 << 24  # from here on, float32 does not hold every whole number
 LOOK = 1 << 16  # images that are looked at together
 SECTIONS = 1000  # of a file with several file headers, the first ones are looked at
+_is_inexact = float(EXACT).__le__
 
 CONCATENATED = "several file headers: these are several files laid end to end"
 APART = (
@@ -191,12 +192,11 @@ class _Section:
 
     def _classes(self, findings: Findings) -> int:
         """Return how many classes the images have; add labels that are too large."""
-        classes: set[float] = set()
+        classes = _tally.Distinct()
         for start in range(self._images.start, self._images.stop, LOOK):
             labels = self._labels[2 * start : 2 * min(start + LOOK, self._images.stop) : 2]
-            found = set(labels)
-            classes |= found
-            if any(abs(label) >= EXACT for label in found):
+            classes.add_numbers(labels)
+            if any(map(_is_inexact, map(abs, labels))):
                 for at, label in enumerate(labels, start):
                     if abs(label) >= EXACT:
                         place = _place(self._survey, at, f"label {label:.0f}")
@@ -208,7 +208,7 @@ class _Section:
                             LARGE_ADVICE,
                             place=place,
                         )
-        return len({label for label in classes if not math.isnan(label)})
+        return len(classes)
 
     def _ranges(self, findings: Findings) -> None:
         """Compare the range of each identity record with the images."""
@@ -264,8 +264,8 @@ class _Section:
         return array("q", chain(changes, [behind]))
 
     def _some(self, images: range) -> str:
-        labels = set(self._labels[2 * images.start : 2 * images.stop : 2])
-        return ", ".join(f"{label:g}" for label in sorted(labels)[:3])
+        labels = sorted(self._labels[2 * images.start : 2 * images.stop : 2])
+        return ", ".join(f"{label:g}" for label, _ in islice(groupby(labels), 3))
 
     def _range(self, at: int) -> tuple[int, int]:
         """Return the two labels of a record as whole numbers; -1 for what is no number."""

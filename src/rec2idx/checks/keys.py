@@ -6,7 +6,10 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
+from .. import _heads
+from .._lines import sort_entries
 from ..findings import Finding, Place
 from ..lines import IndexFile
 from ..survey import Survey
@@ -28,11 +31,12 @@ def with_keys(
         behind.setdefault(survey.path, size)
         size += survey.size
     offsets = {survey.path: survey.offsets for survey in surveys}
+    entries = _Entries(index)
     return tuple(
         replace(
             finding,
             places=tuple(
-                _with_key(place, index, offsets[finding.path], behind[finding.path])
+                _with_key(place, entries, offsets[finding.path], behind[finding.path])
                 for place in finding.places
             ),
         )
@@ -42,20 +46,35 @@ def with_keys(
     )
 
 
-def _with_key(place: Place, index: IndexFile, offsets: array[int], behind: int) -> Place:
+class _Entries:
+    """The keys of an index by offset."""
+
+    def __init__(self, index: IndexFile) -> None:
+        self._keys = index.keys
+        self._offsets = index.offsets
+
+    @cached_property
+    def _in_order(self) -> tuple[array[int], Sequence[int]]:
+        """The offsets in order, and which entry has each. Mostly the lines are in that order."""
+        entries = range(len(self._offsets))
+        if _heads.rises(self._offsets):
+            return self._offsets, entries
+        offsets, numbers = self._offsets[:], array("Q", entries)
+        sort_entries(offsets, numbers)
+        return offsets, numbers
+
+    def key_at(self, offset: int) -> str | None:
+        """Return the key of the first entry with an offset; None if there is none."""
+        offsets, entries = self._in_order
+        at = bisect_left(offsets, offset)
+        if at == len(offsets) or offsets[at] != offset:
+            return None
+        return str(self._keys[entries[at]])
+
+
+def _with_key(place: Place, entries: _Entries, offsets: array[int], behind: int) -> Place:
     # A region names the record that would be there.
     if place.key is not None or place.record is None or place.record >= len(offsets):
         return place
-    entry = _entry_of(index.offsets, behind + offsets[place.record])
-    return place if entry is None else replace(place, key=str(index.keys[entry]))
-
-
-def _entry_of(offsets: array[int], offset: int) -> int | None:
-    """Return the number of the entry with an offset. Mostly they are in order."""
-    at = bisect_left(offsets, offset)
-    if at < len(offsets) and offsets[at] == offset:
-        return at
-    try:
-        return offsets.index(offset)
-    except ValueError:
-        return None
+    key = entries.key_at(behind + offsets[place.record])
+    return place if key is None else replace(place, key=key)

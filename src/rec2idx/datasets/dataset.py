@@ -74,6 +74,8 @@ class RecordDataset(Closing, Sequence[Any]):
         OSError: a file cannot be read.
 
     Raises, where records are read:
+        BadIndexError: several records are read, and they overlap so much that they cannot all
+            fit in the files.
         DamagedRecordError: there is no whole record; the attributes ``key``, ``offset``,
             ``expected`` and ``found`` say more.
         NotRecordIOError: the file is another kind of file, which is seen at its first record.

@@ -14,11 +14,17 @@ from typing import NamedTuple
 from .._walk import WALKING
 from ..concurrency import ahead, in_parallel
 from ..damage import error_of, of_key
-from ..errors import DamagedRecordError, FileChangedError, LabelsError, NotRecordIOError
+from ..errors import (
+    BadIndexError,
+    DamagedRecordError,
+    FileChangedError,
+    LabelsError,
+    NotRecordIOError,
+)
 from ..framing import HEADER_SIZE, IR_HEADER_SIZE, MAGIC, MAX_LENGTH, payload_of
 from ..image_record import IRHeader
+from ..overlaps import Room
 from ..segments import Walker
-from ..sources import Source
 from .items import Bytes, split
 from .open_files import LOCAL, REMOTE, Manner, OpenFile, OpenFiles, is_local
 from .table import Table
@@ -27,6 +33,7 @@ Pair = tuple[IRHeader | None, Bytes]
 
 AHEAD = 8  # reads from a disk that are announced before they are made
 REQUESTS = 8  # reads from a network under way at once
+LOOKS = 2  # at the bytes of a record: at the headers of its parts, and at all of it
 
 _PART = struct.Struct("<II")
 _RECORD = struct.Struct("<IIIfQQ")  # a part's header, and an IRHeader
@@ -73,6 +80,7 @@ class Fetcher:
         files: the files.
 
     Raises, where records are read:
+        BadIndexError: of several records, so many overlap that they cannot all fit in the files.
         DamagedRecordError: there is no whole record; the error says where and under which key.
         LabelsError: its label is that of no class.
         FileChangedError: the file is another one than when the table was made.
@@ -88,19 +96,19 @@ class Fetcher:
         self._remote = REMOTE in self._manners
         self._mapped = files.mapped
 
-    def one(self, entry: int) -> Pair:
-        """Read one record."""
+    def one(self, entry: int, room: Room | None = None) -> Pair:
+        """Read one record; as one of several, if there is room for it."""
         start = self._bounds[entry]
         opened = self._files.get(bisect_right(self._bases, start) - 1)
         offset = start - opened.base
         if opened.view is not None:
-            return self._pair(opened, entry, offset, opened.view, offset)
+            return self._pair(opened, entry, offset, opened.view, offset, room)
         length = _length(opened.manner, self._bounds[entry + 1] - start)
         if opened.fd >= 0:
             data = os.pread(opened.fd, length, offset)
         else:
             data = opened.source.read(offset, length)
-        return self._pair(opened, entry, offset, data, 0)
+        return self._pair(opened, entry, offset, data, 0, room)
 
     def many(self, entries: Sequence[int]) -> list[Pair]:
         """Read several records, in the order given; those that lie close together at once."""
@@ -110,22 +118,27 @@ class Fetcher:
             bunches: Iterable[Bunch] = in_parallel(self._read, windows, REQUESTS)
         else:
             bunches = self._bunches(windows)
-        pairs = chain.from_iterable(map(self._pairs, bunches))
+        pairs = self._pairs_of(bunches)
         found = dict(zip(order, pairs, strict=True))
         return [found[at] for at in range(len(entries))]
 
     def all(self, entries: range) -> Generator[Pair, None, None]:
         """Yield many records one after the other; in file order, they are read ahead."""
         if self._mapped or entries.step < 0:
-            yield from map(self.one, entries)
+            room = self._room()
+            for entry in entries:
+                yield self.one(entry, room)
             return
         windows = self._runs(entries) if entries.step == 1 else self._windows(entries)
         if not self._remote:
-            yield from chain.from_iterable(map(self._pairs, self._bunches(windows)))
+            yield from self._pairs_of(self._bunches(windows))
             return
         with ahead((partial(self._bunch, window) for window in windows), REQUESTS) as running:
-            for bunch in chain.from_iterable(running):
-                yield from self._pairs(bunch)
+            yield from self._pairs_of(chain.from_iterable(running))
+
+    def _room(self) -> Room:
+        """Return how much may be read of records that are read once each."""
+        return Room(self._bounds[-1], LOOKS)
 
     def _runs(self, entries: range) -> Iterator[Window]:
         """Put records that follow each other into windows, as `_windows` does but for the gaps."""
@@ -207,36 +220,57 @@ class Fetcher:
             data = opened.source.read(offset, stop - start)
         return Bunch(opened, entries, data, offset)
 
-    def _pairs(self, bunch: Bunch) -> Iterator[Pair]:
+    def _pairs_of(self, bunches: Iterable[Bunch]) -> Iterator[Pair]:
+        room = self._room()
+        return chain.from_iterable(self._pairs(bunch, room) for bunch in bunches)
+
+    def _pairs(self, bunch: Bunch, room: Room) -> Iterator[Pair]:
         opened, entries, data, start = bunch
         bounds, origin, last = self._bounds, start + opened.base, len(data) - _RECORD.size
         plain = opened.classes is None
         for entry in entries:
             at = bounds[entry] - origin
             if at <= last and plain:
-                # What most records are: in one part, with one label.
+                # What most records are: in one part, with one label, before the next one starts.
                 magic, length, *fields = _RECORD.unpack_from(data, at)
                 stop = at + HEADER_SIZE + length
-                if magic == MAGIC and not fields[0] and length >= IR_HEADER_SIZE and stop <= last:
+                if (
+                    magic == MAGIC
+                    and not fields[0]
+                    and length >= IR_HEADER_SIZE
+                    and stop <= last
+                    and stop <= bounds[entry + 1] - origin
+                ):
                     yield _new(IRHeader, fields), data[at + _RECORD.size : stop]
                     continue
-            yield self._pair(opened, entry, at + start, data, at)
+            yield self._pair(opened, entry, at + start, data, at, room)
 
-    def _pair(self, opened: OpenFile, entry: int, offset: int, data: Bytes, at: int) -> Pair:
+    def _pair(
+        self,
+        opened: OpenFile,
+        entry: int,
+        offset: int,
+        data: Bytes,
+        at: int,
+        room: Room | None,
+    ) -> Pair:
         """Return the record at `offset`, of which some bytes are known: `data`, from `at` on."""
         try:
             if at + HEADER_SIZE <= len(data):
                 magic, lrec = _PART.unpack_from(data, at)
                 if magic == MAGIC and lrec <= MAX_LENGTH:  # a record of one part
                     whole = HEADER_SIZE + (lrec + 3 & ~3)
-                    if at + whole > len(data) and offset + whole <= opened.source.size:
+                    end = offset + whole
+                    if end + opened.base > self._bounds[entry + 1] and end <= opened.source.size:
+                        _count(room, offset + opened.base, whole)
+                    if at + whole > len(data) and end <= opened.source.size:
                         data, at = opened.source.read(offset, whole), 0
                     if at + whole <= len(data):
                         at += HEADER_SIZE
                         return split(data, at, at + lrec, opened.classes)
-            payload = self._walked(opened.source, entry, offset)
+            payload = self._walked(opened, entry, offset, room)
             return split(payload, 0, len(payload), opened.classes)
-        except LabelsError as error:
+        except (LabelsError, BadIndexError) as error:
             error.path, error.key, error.offset = (
                 opened.source.path,
                 self._table.keys[entry],
@@ -244,11 +278,14 @@ class Fetcher:
             )
             raise
 
-    def _walked(self, source: Source, entry: int, offset: int) -> bytes:
+    def _walked(self, opened: OpenFile, entry: int, offset: int, room: Room | None) -> bytes:
         """Return the payload of a record of several parts, or raise what is wrong with it."""
+        source = opened.source
         walker = Walker(source, offset)
         while walker.walk.status == WALKING:
             if (piece := walker.records(1)) is not None:
+                read = HEADER_SIZE * walker.walk.followed + walker.end - offset
+                _count(room, offset + opened.base, read)
                 payload = payload_of(source.read(offset, walker.end - offset))
                 if len(payload) == piece.sizes[0]:
                     return payload
@@ -259,6 +296,13 @@ class Fetcher:
                 raise of_key(error, self._table.keys[entry], offset) from None
             raise error
         raise FileChangedError("the file was written to while it was read", path=source.path)
+
+
+def _count(room: Room | None, start: int, length: int) -> None:
+    """Count bytes of the record that starts there, if it is one of several."""
+    if room is not None:
+        room.begin(start)
+        room.take(length)
 
 
 def _length(manner: Manner, span: int) -> int:

@@ -95,7 +95,7 @@ class ListNames:
     def __init__(self, path: StrPath, samples: bool = False, reserved: str = "") -> None:
         self.repeated = 0
         self._path = as_path(path)
-        self._names: dict[int, str] = {}
+        self._names: dict[bytes, str] = {}
         self._seen = _Seen()
         taken: set[str] = set()
         for line in read_list(self._path):
@@ -106,7 +106,7 @@ class ListNames:
                 key, wrong = _sample(key)
             if reserved and key.partition("/")[0] == reserved:
                 wrong = f"is not free: {reserved} is the list of the images"
-            if line.number in self._names:
+            if _as_key(line.number) in self._names:
                 wrong = f"is the second one for the number {line.number}"
             elif key in taken:
                 wrong = "stands there twice" if not samples else "has a sample's name that is taken"
@@ -115,7 +115,7 @@ class ListNames:
                     f"the name {line.name[:200]!r} {wrong}", path=self._path, advice=_ADVICE
                 )
             taken.add(key)
-            self._names[line.number] = name
+            self._names[_as_key(line.number)] = name
 
     def of(self, number: int, offset: int, suffix: str) -> str:
         """Return the name that the list has for an id, whatever the image is.
@@ -124,7 +124,7 @@ class ListNames:
             BadListError: it has none.
             KeysError: an image before had the same id.
         """
-        name = self._names.get(number)
+        name = self._names.get(_as_key(number))
         if name is None:
             raise BadListError(
                 f"no line of it has the number {number}, which is the id of an image",
@@ -173,15 +173,20 @@ def _sample(name: str) -> tuple[str, str | None]:
     return key, "is that of the JSON beside an image" if suffix.lower() == "json" else None
 
 
+def _as_key(number: int) -> bytes:
+    """Return an id as the key of a dict: somebody may choose numbers that all want one place."""
+    return number.to_bytes(8, "little")
+
+
 class _Seen:
     """The ids that there were: a bit each, in pages of those that lie close together."""
 
     def __init__(self) -> None:
-        self._pages: dict[int, int] = {}
+        self._pages: dict[bytes, int] = {}
 
     def add(self, number: int) -> bool:
         """Add an id; return whether it is new."""
-        page, bit = number >> _PAGE, 1 << (number & (1 << _PAGE) - 1)
+        page, bit = _as_key(number >> _PAGE), 1 << (number & (1 << _PAGE) - 1)
         before = self._pages.get(page, 0)
         self._pages[page] = before | bit
         return not before & bit
