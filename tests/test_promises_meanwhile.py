@@ -180,14 +180,14 @@ def test_the_next_run_clears_away_what_a_killed_one_left(place, running):
 
 
 def test_what_a_live_run_writes_stays(place, running):
-    with UnderWay(place, "t/x.idx") as run:
+    with UnderWay(place, "t/live.idx") as run:
         temporary = content(place / "t")
         for writer in WRITERS:
             put(place, dict.fromkeys(writer.needs, SIX))
-            running.run(writer.argv(lambda path: path.replace("/x.", "/z.")), place)
+            running.run(writer.argv(same), place)
             assert temporary.keys() <= content(place / "t").keys(), writer.name
         assert run.end() == (0, "")
-    assert (place / "t/x.idx").read_bytes() == MANY_INDEX
+    assert (place / "t/live.idx").read_bytes() == MANY_INDEX
     assert not any(map(TEMPORARY.search, content(place / "t")))
 
 
