@@ -17,6 +17,7 @@ from .damage import Damage, one_at_a_time
 from .errors import EmptyFileError, FileChangedError
 from .index import lines_of
 from .progress import Report, Together
+from .redaction import in_text, redacted, redacted_repr
 from .safety import require_other, require_replaceable
 from .scan import Salvage, scan
 from .segments import Batch
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .sources import Place
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class CombinedFile:
     """A file in a combined index.
@@ -49,6 +51,7 @@ class CombinedFile:
     first_offset: int
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class CombinedSummary:
     """What was indexed, and how it is read.
@@ -93,7 +96,7 @@ class CombinedSummary:
     @property
     def dali_call(self) -> str:
         """The call of DALI's reader, as Python text."""
-        return f"fn.readers.mxnet(path={self.path!r}, index_path={[self.index]!r})"
+        return redacted(f"fn.readers.mxnet(path={self.path!r}, index_path={[self.index]!r})")
 
     @property
     def mxnet_call(self) -> str | None:
@@ -101,7 +104,7 @@ class CombinedSummary:
         if self._untold():
             return None
         paths = ";".join(self.path)
-        return (
+        return redacted(
             f"mx.io.ImageRecordIter(path_imgrec={paths!r}, path_imgidx={self.index!r}, "
             "data_shape=..., batch_size=...)"
         )
@@ -127,7 +130,7 @@ class CombinedSummary:
             "rename it if MXNet is to read it"
             for path, character in self._untold()
         )
-        return lines
+        return [in_text(line) for line in lines]
 
     def _behind_dali(self) -> list[str]:
         """Return the warning about a record that DALI looks for in a file before its own, if any.
@@ -334,5 +337,5 @@ def _opened(path: str) -> Iterator[Source]:
     with opened(path) as source:
         if isinstance(source, Stream):
             what = "a reader needs files that can be read at any place, and this cannot"
-            raise OSError(errno.EINVAL, what, path)
+            raise OSError(errno.EINVAL, what, redacted(path))
         yield source

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from . import _heads, _tally
 from .damage import empty
@@ -18,6 +18,7 @@ from .dialects import IMAGE_RECORDS, payload_of
 from .framing import IR_HEADER_SIZE
 from .pictures import dimensions, kind_of
 from .progress import Progress, Report
+from .redaction import redacted_repr, shown
 from .scan import scan
 from .segments import Batch
 from .select import is_file_header
@@ -112,6 +113,7 @@ class InsightFace:
         return (self.announced_images, self.announced_identities) == (self.images, self.identities)
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class Info:
     """What is in a record file.
@@ -164,7 +166,7 @@ class Info:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as what JSON has: the same names, and keys as text."""
-        return asdict(self)
+        return cast("dict[str, Any]", shown(asdict(self)))
 
 
 def info(

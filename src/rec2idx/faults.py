@@ -20,6 +20,7 @@ from .errors import (
     RecordIOError,
     RemoteError,
 )
+from .redaction import redacted, redacted_error
 
 T = TypeVar("T")
 
@@ -88,7 +89,7 @@ def attempt(call: Callable[[], T], url: str, tries: int = TRIES) -> T:
 
     Args:
         call: what to do; it must bear being done twice.
-        url: what to call the object in messages.
+        url: what to call the object in messages, where its secrets are hidden.
         tries: how often to try at most; 1 where the storage package tries again by itself.
 
     Raises:
@@ -100,11 +101,17 @@ def attempt(call: Callable[[], T], url: str, tries: int = TRIES) -> T:
         try:
             return call()
         except Exception as error:
-            fault = explain(error, url)
-            if not fault.passes or number == tries:
-                if fault.error is error:
-                    raise
-                raise fault.error from error
+            caught = error
+        # Outside of the handler: what is raised here would have what was caught as its context,
+        # and that may quote the URL with its secrets.
+        fault = explain(caught, url)
+        if not fault.passes or number == tries:
+            cause = redacted_error(caught)
+            if fault.error is cause:
+                raise cause
+            if fault.error is caught:
+                raise RemoteError(str(cause), path=url) from cause
+            raise fault.error from cause
         # Jitter, so that many workers do not come back at the same moment.
         time.sleep(min(FIRST_DELAY * 2 ** (number - 1), LONGEST_DELAY) * random.uniform(0.5, 1.5))
     raise AssertionError("unreachable")
@@ -112,6 +119,7 @@ def attempt(call: Callable[[], T], url: str, tries: int = TRIES) -> T:
 
 def explain(error: Exception, url: str) -> Fault:
     """Return what to raise in place of `error`: itself, where no network had a part in it."""
+    url = redacted(url)
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, RecordIOError):
@@ -183,7 +191,8 @@ def _explain_silence(error: Exception, names: set[str], url: str) -> Fault:
     elif names & _STORAGE:
         return Fault(RemoteError(f"{type(error).__name__}: {error}", path=url))
     elif isinstance(error, OSError):
-        return Fault(OSError(error.errno or errno.EIO, error.strerror or str(error), url))
+        what = redacted(error.strerror or str(error))
+        return Fault(OSError(error.errno or errno.EIO, what, url))
     else:
         return Fault(error)
     # The URL of an endpoint may stand in the text, which the variables of the environment set.

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from .concurrency import WAITING_FILES, in_parallel
 from .errors import NotRecordIOError
 from .framing import MAGIC_BYTES
+from .redaction import redacted_repr
 from .scan import scan
 from .sources import LocalFile, StrPath, is_url
 
 SUFFIX = ".rec"  # of the files that are taken where a folder is walked
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class SkippedFile:
     """A file in a folder that is named like RecordIO and is something else.
@@ -29,6 +31,7 @@ class SkippedFile:
     reason: NotRecordIOError | OSError
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class RepeatedFile:
     """A file that was named or met before, perhaps through a link.
@@ -42,6 +45,7 @@ class RepeatedFile:
     same_as: str
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class UnreadFolder:
     """A folder that could not be read.
@@ -55,6 +59,7 @@ class UnreadFolder:
     error: OSError
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class FoundFile:
     """A file to work on.

@@ -15,6 +15,7 @@ from ._format import format_lines
 from .damage import Damage
 from .errors import EmptyFileError
 from .progress import Progress, Report
+from .redaction import redacted_repr
 from .safety import require_other_file, require_safe_target
 from .scan import Salvage, scan
 from .segments import BATCH
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 KeyType = Callable[[int], Any]
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class IndexSummary:
     """What was indexed.

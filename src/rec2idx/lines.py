@@ -14,6 +14,7 @@ from .entries import Entries
 from .lookalikes import HEAD_SIZE
 from .problems import LONGEST, Problem, Problems, examine
 from .readers import DaliPairs, MXNetLines, Stop
+from .redaction import redacted_repr
 from .sources import Source, Stream, StrPath, opened
 
 PIECE = 1 << 20  # bytes that are read at once
@@ -41,6 +42,7 @@ class Gaps:
         return self._lines[gaps - 1] if gaps else 0
 
 
+@redacted_repr
 @dataclass(frozen=True, eq=False)
 class IndexFile:
     """What an index says.

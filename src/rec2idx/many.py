@@ -16,11 +16,13 @@ from .errors import KeysError, RecordIOError, UnsafeTargetError
 from .find import FoundFile, RepeatedFile, SkippedFile, find_records
 from .index import IndexSummary, create_index, default_index_path
 from .progress import Report, Together
+from .redaction import redacted_repr
 from .scan import Salvage
 from .select import KeepKeys, Keys
 from .sources import StrPath, is_url
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class FileResult:
     """What became of one file: it has an index now, or an error says why not.

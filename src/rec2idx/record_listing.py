@@ -25,6 +25,7 @@ from .lines import IndexFile
 from .lists import Names
 from .peeks import LOCAL, Recent, Span, manner_of, peek, span_at
 from .pictures import SIZED, dimensions, kind_of
+from .redaction import redacted
 from .rewrite import changed
 from .scan import scan
 from .sources import LocalFile, Readable, Source, Stream, StrPath, opened
@@ -139,7 +140,7 @@ def require_places(source: Source | Stream) -> Source:
     """
     if isinstance(source, Stream):
         what = "with an index, a file must be readable at any place; this one is not"
-        raise OSError(errno.EINVAL, what, source.path)
+        raise OSError(errno.EINVAL, what, redacted(source.path))
     return source
 
 

@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from .closing import Closing
 from .errors import RemoteError
 from .faults import NO_BUCKET, attempt, changed
+from .redaction import redacted, redacted_repr
 from .sinks import Sink, new_local_file
 from .storage import HTTP, connect, facts_of, find, modified, pinned, protocols_of, tries
 
@@ -37,6 +38,7 @@ OBJECT_STORES = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl
 Marks = tuple[tuple[str, str], ...]
 
 
+@redacted_repr  # a Dask worker logs it where it fails
 @dataclass(frozen=True)
 class RemoteLocation:
     """Where another process finds an object.
@@ -84,7 +86,7 @@ class RemoteFile(Closing):
         self.path = url
         system, self._name, info = find(url)
         if info.get("type") == "directory":
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), redacted(url))
         size = info.get("size")
         self.size = -1 if size is None else int(size)
         self.modified = modified(info)
@@ -354,7 +356,7 @@ def _require_writable(url: str, system: Any, name: str) -> None:
             raise
         return
     if info.get("type") == "directory":
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), redacted(url))
 
 
 def _marks(info: dict[str, Any]) -> Marks:

@@ -15,6 +15,7 @@ from typing import BinaryIO, Protocol, cast
 
 from .closing import Closing
 from .errors import FileChangedError
+from .redaction import in_text
 
 StrPath = str | bytes | os.PathLike[str]
 
@@ -282,9 +283,8 @@ class Stream:
         while (data := self._file.read(self.CHUNK)) is None:
             select.select([self._file], [], [])  # set to not blocking, and nothing is there yet
         if not isinstance(data, bytes):
-            raise TypeError(
-                f"{self.path} gives {type(data).__name__}, expected bytes: open it in mode rb"
-            )
+            what = f"gives {type(data).__name__}, expected bytes: open it in mode rb"
+            raise TypeError(f"{in_text(self.path)} {what}")
         return data
 
     def is_same_file(self, other: os.stat_result) -> bool:

@@ -14,6 +14,7 @@ from typing import TextIO, cast
 
 from ..errors import NoImageError, RecordIOError
 from ..lists import ListLine, has_room_for, lines_of, open_list, written
+from ..redaction import redacted
 from ..sinks import Sink
 from ..sources import is_url
 
@@ -93,7 +94,8 @@ def listed(path: str, root: str | None, shuffle: bool, failed: Failed) -> Iterat
         OSError: the list or a folder cannot be read.
     """
     if is_url(path):
-        raise OSError(errno.EINVAL, "pictures are packed from files on this machine only", path)
+        what = "pictures are packed from files on this machine only"
+        raise OSError(errno.EINVAL, what, redacted(path))
     if os.path.isdir(path):
         if root is not None:
             raise ValueError("root is for a list: the pictures in a folder are in that folder")

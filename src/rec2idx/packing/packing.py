@@ -13,6 +13,7 @@ from ..concurrency import ahead
 from ..errors import NoImageError, UnsafeTargetError
 from ..index import default_index_path
 from ..progress import Progress, Report
+from ..redaction import redacted_repr
 from ..safety import has_content, require_replaceable, require_two_files, taken
 from ..sinks import Sink, TakenError, new_files
 from ..sources import StrPath
@@ -24,6 +25,7 @@ from .packer import Packer
 THREADS = 4
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class PackSummary:
     """What was packed, and what is to be known about it.
