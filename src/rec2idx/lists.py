@@ -11,6 +11,7 @@ from typing import NamedTuple, TextIO
 from ._heads import repeats, rises
 from ._lines import sort_entries
 from .errors import BadListError
+from .sources import require_local
 
 _LEAST = 3  # columns: number, label, name
 _LONGEST = 1 << 24  # characters of a line: a list of such is none, but some other file
@@ -111,7 +112,12 @@ def read_list(path: str | os.PathLike[str]) -> Iterator[ListLine]:
 
 
 def open_list(path: str | os.PathLike[str]) -> TextIO:
-    """Open a list."""
+    """Open a list.
+
+    Raises:
+        OSError: it cannot be opened, or is behind a URL.
+    """
+    require_local(os.fsdecode(path), "lists are read from files on this machine only")
     return open(path, encoding="utf-8", errors="surrogateescape")
 
 

@@ -11,14 +11,19 @@ Its place is taken by ``***``, and all else stays. ``docs/text.md`` says what co
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 
 from .escaping import printable
 
 HIDDEN = "***"
+SHORTEST = 4  # characters of a secret that is looked for wherever it stands
 
-# Without any of these, there is nothing to look for.
-_MARKS = ("=", "@", "%", "AKIA", "ASIA", "uthori", "oken", "ecret", "redential", "ignature", "assw")
+# Without any of these, in small letters, there is nothing to look for.
+_MARKS = (
+    "=", "@", "%", "akia", "asia", "authori", "credential", "key", "passw", "pwd", "secret",
+    "session", "signature", "token", "accessid", "hmac",
+)  # fmt: skip
 
 # Names of parameters, headers and fields. The short ones mean other things, too, outside of URLs.
 _NAME = (
@@ -54,20 +59,50 @@ class WithoutSecretsError(Exception):
     """Stands for an error of another package whose text, or what it holds, has secrets in it."""
 
 
-def redacted(text: str) -> str:
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     """Return a text with ``***`` in place of each secret of a URL in it.
+
+    Args:
+        text: the text.
+        secrets: those of a URL that it may be about, wherever they stand in it.
 
     >>> redacted("https://host/train.rec?X-Amz-Expires=60&X-Amz-Signature=0b5c: not found")
     'https://host/train.rec?X-Amz-Expires=60&X-Amz-Signature=***: not found'
     >>> redacted("simplecache::https://me:pw@host/a.rec")
     'simplecache::https://me:***@host/a.rec'
     """
-    if not any(mark in text for mark in _MARKS):
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    small = text.lower()
+    if not any(mark in small for mark in _MARKS):
         return text
     text = _plainly(text)
     if "%" in text:
-        text = re.sub(r"\S*%\S*", lambda run: _unescaped(run[0]), text)
+        text = re.sub(r"\S+", lambda run: _unescaped(run[0]), text)
     return text
+
+
+def secrets_of(url: str) -> list[str]:
+    """Return the secrets of a URL, as they stand in it and unescaped, the longest first.
+
+    Those that are so short that they stand in any text are not among them.
+
+    >>> secrets_of("https://me:pass%41@host/a.rec?sig=word")
+    ['pass%41', 'passA', 'word']
+    """
+    from urllib.parse import unquote, unquote_plus
+
+    shown = redacted(url)
+    if shown == url:
+        return []
+    # What stands between what stays; where escapes were undone to find it, in that form.
+    kept = [re.escape(part) for part in shown.split(HIDDEN)]
+    found: set[str] = set()
+    for form in (url, unquote(url), unquote(unquote(url))):
+        if match := re.fullmatch("(.*)".join(kept), form, re.DOTALL):
+            for secret in match.groups():
+                found |= {secret, unquote(secret), unquote_plus(secret)}
+    return sorted((s for s in found if len(s) >= SHORTEST), key=lambda s: (-len(s), s))
 
 
 def _plainly(text: str) -> str:
@@ -136,25 +171,25 @@ def redacted_repr(kind: type[T]) -> type[T]:
     return kind
 
 
-def redacted_error(error: E) -> E | WithoutSecretsError:
+def redacted_error(error: E, secrets: Iterable[str] = ()) -> E | WithoutSecretsError:
     """Return an error that may be shown: itself, or another one that says the same.
 
-    The same goes for what caused it, and what caused that.
+    The same goes for what caused it, and what caused that. `secrets` are as for `redacted`.
     """
-    return cast("E | WithoutSecretsError", _redacted_error(error, {}))
+    return cast("E | WithoutSecretsError", _redacted_error(error, secrets, {}))
 
 
-def _redacted_error(error: Any, done: dict[int, Any]) -> Any:
+def _redacted_error(error: Any, secrets: Iterable[str], done: dict[int, Any]) -> Any:
     if error is None or id(error) in done:
         return done.get(id(error))
     held = [str(error), repr(error), repr(error.args), repr(vars(error))]
-    secret = any(redacted(text) != text for text in held)
+    secret = any(redacted(text, secrets) != text for text in held)
     kind = type(error)
-    what = f"{kind.__module__}.{kind.__qualname__}: {redacted(str(error))}"
+    what = f"{kind.__module__}.{kind.__qualname__}: {redacted(str(error), secrets)}"
     clean = WithoutSecretsError(what) if secret else error
     done[id(error)] = clean
-    cause = _redacted_error(error.__cause__, done)
-    context = _redacted_error(error.__context__, done)
+    cause = _redacted_error(error.__cause__, secrets, done)
+    context = _redacted_error(error.__context__, secrets, done)
     if (clean, cause, context) != (error, error.__cause__, error.__context__):
         hides = error.__suppress_context__
         clean.__cause__, clean.__context__ = cause, context

@@ -15,7 +15,7 @@ from typing import BinaryIO, Protocol, cast
 
 from .closing import Closing
 from .errors import FileChangedError
-from .redaction import in_text
+from .redaction import in_text, redacted
 
 StrPath = str | bytes | os.PathLike[str]
 
@@ -131,6 +131,12 @@ def is_url(path: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://", path) is not None
 
 
+def require_local(path: str, what: str = "only files on this machine are taken here") -> None:
+    """Raise `OSError`, which says what is wrong, if a path is a URL."""
+    if is_url(path):
+        raise OSError(errno.EINVAL, what, redacted(path))
+
+
 @contextmanager
 def _remote(url: str) -> Iterator[Source | Stream]:
     from .remote import RemoteFile  # imports fsspec
@@ -167,11 +173,12 @@ class LocalFile(Closing):
         size: bytes in the file when it was opened.
 
     Raises:
-        OSError: it cannot be opened, is a directory, or is not a regular file.
+        OSError: it cannot be opened, is a directory, is not a regular file, or is a URL.
     """
 
     def __init__(self, path: str | bytes | os.PathLike[str] | os.PathLike[bytes]) -> None:
         self.path = os.fsdecode(path)
+        require_local(self.path)
         # Asked before opening: to open a named pipe would wait for its writer.
         _require_regular(os.stat(self.path), self.path)
         self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
