@@ -241,9 +241,11 @@ def test_what_s3_says_about_keys(s3: S3Server, monkeypatch, folder):
     url = s3.put("rec2idx-secrets", "a.rec", SIX)
     for code in ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AccessDenied", "InternalError"):
         text = f"AKIAIOSFODNN7S3CR3TX, AWSAccessKeyId={SECRET}, Signature={SECRET} are none"
-        monkeypatch.setattr(s3, "answer", refusal("403 Forbidden", code, text))
-        with pytest.raises(rec2idx.errors.RemoteError) as raised:
-            rec2idx.create_index(url, "a.idx")
+        with RemoteFile(url) as file, monkeypatch.context() as refused:
+            refused.setattr(s3, "answer", refusal("403 Forbidden", code, text))
+            with pytest.raises(rec2idx.errors.RemoteError) as raised:
+                file.read(0, 44)
+        assert "*** are none" in str(raised.value)
         assert SECRET not in all_said(raised.value)
         assert "S3CR3T" not in all_said(raised.value)
 
