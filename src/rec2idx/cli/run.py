@@ -1,4 +1,4 @@
-"""What both commands have in common: exit statuses, and what becomes of errors and signals."""
+"""What both commands have in common: exit statuses, and what becomes of errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import TYPE_CHECKING
 
 from ..errors import RecordIOError
-from .interrupts import Interrupted, interruptible
 from .messages import describe, say
 from .progress import StdoutError, StdoutGoneError
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 # The exit statuses, as in the README.
-DONE, FAILED, USAGE, SALVAGED, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAILED, USAGE, SALVAGED = 0, 1, 2, 3  # and 130: see `interrupts`
 
 
 def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], program: str) -> int:
@@ -31,14 +30,10 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
     """
     args = argparse.Namespace()
     try:
-        with interruptible():
-            args = parse()
-            return command(args)
+        args = parse()
+        return command(args)
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else USAGE
-    except Interrupted as stop:
-        say(f"interrupted by {stop.name}; no unfinished file was left", program)
-        return INTERRUPTED
     except StdoutError as error:
         abandon_stdout()
         # Where the answer itself goes there, -q keeps it.
