@@ -18,15 +18,7 @@ _AGAIN = 0.001  # seconds
 
 
 class Interrupted(BaseException):
-    """A signal asked the run to end. Like `KeyboardInterrupt`, no `except Exception` catches it.
-
-    Attributes:
-        name: name of the signal, such as ``SIGTERM``.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
+    """A signal asked the run to end. Like `KeyboardInterrupt`, no `except Exception` catches it."""
 
 
 def run(program: str, mask: "set[int]", last: bool) -> int:
@@ -45,18 +37,27 @@ def run(program: str, mask: "set[int]", last: bool) -> int:
     """
     signals = _Signals()
     try:
-        signals.watch(mask)
-        status = _command(program)()
-        signals.pass_over()
-        return status
-    except Interrupted as stop:
-        from .messages import say
-
-        say(f"interrupted by {stop.name}; no unfinished file was left", program)
-        raise SystemExit(INTERRUPTED) from None
+        return _run(program, signals, mask)
     finally:
         if not last:
             signals.restore()
+
+
+def _run(program: str, signals: "_Signals", mask: "set[int]") -> int:
+    try:
+        signals.watch(mask)
+        status = _command(program)()
+        signals.pass_over()
+    except BaseException:
+        # Compiled modules that are interrupted while they load raise something of their own.
+        if signals.came is None:
+            raise
+    if signals.came is None:
+        return status
+    from .messages import say
+
+    say(f"interrupted by {signals.came}; no unfinished file was left", program)
+    raise SystemExit(INTERRUPTED)
 
 
 def _command(program: str) -> "Callable[[], int]":
@@ -72,11 +73,14 @@ class _Signals:
 
     A signal that the parent process had set to be ignored, as nohup does, stays ignored. Outside
     of the main thread, where signals cannot be handled, nothing is changed.
+
+    Attributes:
+        came: name of the signal that came first, such as ``SIGTERM``; None if none did.
     """
 
     def __init__(self) -> None:
         self._previous: dict[int, Any] = {}
-        self._came: str | None = None
+        self.came: str | None = None
         self._over = False
         self._hook = sys.unraisablehook
 
@@ -115,11 +119,11 @@ class _Signals:
     def _stop(self, number: int, frame: "FrameType | None") -> None:
         if self._over:
             return
-        self._came = self._came or _NAMES[number]
+        self.came = self.came or _NAMES[number]
         for other in _NAMES:
             if other in self._previous:
                 _signal.signal(other, _signal.SIG_IGN)
-        raise Interrupted(self._came)
+        raise Interrupted(self.came)
 
     def _raised_in_vain(self, unraisable: "Any") -> None:
         """Raise once more, a moment later, what came up where Python lets no exception out.
