@@ -60,6 +60,8 @@ def hooked(folder: Path) -> Path:
 def run(
     folder: Path, name: str, number: int, at: int = 0, where: str = "sent"
 ) -> "subprocess.CompletedProcess[str]":
+    for new in folder.glob("new.*"):  # of a run that was whole when the signal came
+        new.unlink()
     environment = {"NUMBER": str(int(number)), "AT": str(at), "WHERE": where}
     return subprocess.run(
         COMMANDS[name], cwd=folder, capture_output=True, text=True, timeout=60,
