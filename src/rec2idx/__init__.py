@@ -2,7 +2,7 @@
 
 # Nothing is imported here: each name is when it is asked for. So a command sees to signals before
 # anything else is loaded, and a run over one small file waits for nothing that it does not use.
-import sys  # is always loaded
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ _WHERE = {
     "OtherProcessError": "errors",
     "pack_images": "packing.packing",
     "PackSummary": "packing.packing",
-    "parse_args": "cli.arguments",
+    "parse_args": "cli.command",  # and all that the command needs
     "PayloadError": "errors",
     "Picture": "contents",
     "Place": "findings",

@@ -10,14 +10,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import TYPE_CHECKING
 
 from ..errors import RecordIOError
+from .interrupts import INTERRUPTED as INTERRUPTED
 from .messages import describe, say
 from .progress import StdoutError, StdoutGoneError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-# The exit statuses, as in the README.
-DONE, FAILED, USAGE, SALVAGED = 0, 1, 2, 3  # and 130: see `interrupts`
+# The exit statuses, as in the README; INTERRUPTED is one of them.
+DONE, FAILED, USAGE, SALVAGED = 0, 1, 2, 3
 
 
 def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], program: str) -> int:
