@@ -12,10 +12,10 @@ import sys
 _HERE = os.path.dirname(os.path.realpath(__file__))
 if __name__ == "__main__":
     sys.path[:] = [path for path in sys.path if os.path.realpath(path or ".") != _HERE]
+    from rec2idx import main
+
+    sys.exit(main())  # before anything else is loaded: it sees to signals
 
 from rec2idx import IndexCreator, create_index, main, parse_args  # noqa: E402 - after the path
 
 __all__ = ["IndexCreator", "create_index", "main", "parse_args"]
-
-if __name__ == "__main__":
-    sys.exit(main())

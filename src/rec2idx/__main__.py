@@ -2,6 +2,6 @@
 
 import sys
 
-from .cli import main
+from . import _rec2idx
 
-sys.exit(main())
+sys.exit(_rec2idx())

@@ -11,6 +11,7 @@ from ._layout import Pile
 from .errors import OtherProcessError, PayloadError, UnsafeTargetError
 from .framing import MAGIC_BYTES, MAX_LENGTH, as_bytes
 from .sinks import Sink
+from .sources import require_local
 
 SOME = 1 << 17  # bytes that are kept before they are written; they stay in a processor's cache
 
@@ -32,6 +33,7 @@ class Appender:
     """
 
     def __init__(self, path: str) -> None:
+        require_local(path)
         self._file = FileIO(path, "w")
         self._sink = Sink(self._file, path)
         self.pile = Pile()

@@ -18,6 +18,7 @@ from .errors import EmptyFileError, FileChangedError
 from .index import lines_of
 from .paths import StrPath, as_path
 from .progress import Report, Together
+from .redaction import in_text, redacted, redacted_repr
 from .scan import Salvage, scan
 from .segments import Batch
 from .select import Keys, Selection
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .sources import Place
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class CombinedFile:
     """A file in a combined index.
@@ -50,6 +52,7 @@ class CombinedFile:
     first_offset: int
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class CombinedSummary:
     """What was indexed, and how it is read.
@@ -94,7 +97,7 @@ class CombinedSummary:
     @property
     def dali_call(self) -> str:
         """The call of DALI's reader, as Python text."""
-        return f"fn.readers.mxnet(path={self.path!r}, index_path={[self.index]!r})"
+        return redacted(f"fn.readers.mxnet(path={self.path!r}, index_path={[self.index]!r})")
 
     @property
     def mxnet_call(self) -> str | None:
@@ -102,7 +105,7 @@ class CombinedSummary:
         if self._untold():
             return None
         paths = ";".join(self.path)
-        return (
+        return redacted(
             f"mx.io.ImageRecordIter(path_imgrec={paths!r}, path_imgidx={self.index!r}, "
             "data_shape=..., batch_size=...)"
         )
@@ -129,7 +132,7 @@ class CombinedSummary:
             "rename it if MXNet is to read it"
             for path, character in self._untold()
         )
-        return lines
+        return [in_text(line) for line in lines]
 
     def _behind_dali(self) -> list[str]:
         """Return the warning about a record that DALI looks for in a file before its own, if any.
@@ -336,5 +339,5 @@ def _opened(path: str) -> Iterator[Source]:
     with opened(path) as source:
         if isinstance(source, Stream):
             what = "a reader needs files that can be read at any place, and this cannot"
-            raise OSError(errno.EINVAL, what, path)
+            raise OSError(errno.EINVAL, what, redacted(path))
         yield source

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from . import _heads, _tally
 from .damage import empty
@@ -19,6 +19,7 @@ from .framing import IR_HEADER_SIZE
 from .paths import StrPath
 from .pictures import dimensions, kind_of
 from .progress import Progress, Report
+from .redaction import redacted_repr, shown
 from .scan import scan
 from .segments import Batch
 from .select import is_file_header
@@ -113,6 +114,7 @@ class InsightFace:
         return (self.announced_images, self.announced_identities) == (self.images, self.identities)
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class Info:
     """What is in a record file.
@@ -165,7 +167,7 @@ class Info:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as what JSON has: the same names, and keys as text."""
-        return asdict(self)
+        return cast("dict[str, Any]", shown(asdict(self)))
 
 
 def info(

@@ -20,11 +20,13 @@ from .errors import (
 )
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
 from .lookalikes import HEAD_SIZE, ZEROS, looks_like
+from .redaction import redacted_repr
 from .sources import Readable, Stream
 
 AGAIN = "copy or download the file again; rec2idx --salvage indexes what is whole"
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class DamagedRegion:
     """Bytes of a file in which no record could be followed.

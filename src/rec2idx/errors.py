@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import struct
 
+from .escaping import printable
+from .redaction import redacted
+
 
 class RecordIOError(Exception):
-    """Base of this package's errors.
+    """Base of this package's errors. Their text is one line, and has no secrets of URLs.
 
     Attributes (each None where it does not apply):
         what: what is wrong, a phrase.
-        path: the file.
+        path: the file; of a URL, without passwords, signatures and the like.
         record: number of the record, counted from 0.
         key: the record's key, where it was named by that.
         offset: byte offset in the file.
@@ -41,7 +44,7 @@ class RecordIOError(Exception):
         advice: str | None = None,
         key: object = None,
     ) -> None:
-        super().__init__(what)
+        super().__init__(redacted(what))
         self.what = what
         self.path = path
         self.record = record
@@ -50,6 +53,9 @@ class RecordIOError(Exception):
         self.expected = expected
         self.found = found
         self.advice = advice
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, redacted(value) if isinstance(value, str) else value)
 
     def describe(self) -> str:
         """Return the message without the path."""
@@ -67,7 +73,8 @@ class RecordIOError(Exception):
         return text
 
     def __str__(self) -> str:
-        return self.describe() if self.path is None else f"{self.path}: {self.describe()}"
+        text = self.describe()
+        return printable(text if self.path is None else f"{self.path}: {text}")
 
 
 class DamagedRecordError(RecordIOError, ValueError):

@@ -7,6 +7,7 @@ known by the names of their classes here, so that none of those packages needs t
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import random
 import time
@@ -20,8 +21,10 @@ from .errors import (
     RecordIOError,
     RemoteError,
 )
+from .redaction import redacted, redacted_error, secrets_of
 
 T = TypeVar("T")
+Hide = Callable[[str], str]  # takes secrets out of what others say
 
 TRIES = 5
 FIRST_DELAY = 0.25  # seconds; doubles with each try
@@ -88,7 +91,7 @@ def attempt(call: Callable[[], T], url: str, tries: int = TRIES) -> T:
 
     Args:
         call: what to do; it must bear being done twice.
-        url: what to call the object in messages.
+        url: what to call the object in messages, where its secrets are hidden.
         tries: how often to try at most; 1 where the storage package tries again by itself.
 
     Raises:
@@ -100,11 +103,17 @@ def attempt(call: Callable[[], T], url: str, tries: int = TRIES) -> T:
         try:
             return call()
         except Exception as error:
-            fault = explain(error, url)
-            if not fault.passes or number == tries:
-                if fault.error is error:
-                    raise
-                raise fault.error from error
+            caught = error
+        # Outside of the handler: what is raised here would have what was caught as its context,
+        # and that may quote the URL with its secrets.
+        fault = explain(caught, url)
+        if not fault.passes or number == tries:
+            cause = redacted_error(caught, secrets_of(url))
+            if fault.error is not caught:
+                raise fault.error from cause
+            if cause is not caught:
+                raise RemoteError(str(cause), path=url) from cause
+            raise caught
         # Jitter, so that many workers do not come back at the same moment.
         time.sleep(min(FIRST_DELAY * 2 ** (number - 1), LONGEST_DELAY) * random.uniform(0.5, 1.5))
     raise AssertionError("unreachable")
@@ -112,6 +121,8 @@ def attempt(call: Callable[[], T], url: str, tries: int = TRIES) -> T:
 
 def explain(error: Exception, url: str) -> Fault:
     """Return what to raise in place of `error`: itself, where no network had a part in it."""
+    hide = functools.partial(redacted, secrets=secrets_of(url))
+    url = redacted(url)
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, RecordIOError):
@@ -122,8 +133,8 @@ def explain(error: Exception, url: str) -> Fault:
     status, code = _answer(causes)
     # aiohttp gives an answer that breaks off a status of its own.
     if (status or code) and "HttpProcessingError" not in names:
-        return _explain_answer(status, code, _text(error), url)
-    return _explain_silence(error, names, url)
+        return _explain_answer(status, code, _text(error, hide), url)
+    return _explain_silence(error, names, hide, url)
 
 
 def _explain_answer(status: int, code: str, text: str, url: str) -> Fault:
@@ -159,7 +170,7 @@ def _explain_answer(status: int, code: str, text: str, url: str) -> Fault:
     return Fault(RemoteError(what, path=url))
 
 
-def _explain_silence(error: Exception, names: set[str], url: str) -> Fault:
+def _explain_silence(error: Exception, names: set[str], hide: Hide, url: str) -> Fault:
     """Return what to raise where there was no answer, or one that broke off."""
     if names & _UNKNOWN_NAME:
         what, advice = "the server's name is not known", "check the URL, and the network"
@@ -177,17 +188,18 @@ def _explain_silence(error: Exception, names: set[str], url: str) -> Fault:
     elif isinstance(error, FileNotFoundError):
         return Fault(_missing(url))
     elif isinstance(error, ImportError):
-        return Fault(missing_extra(error, url))
+        return Fault(missing_extra(hide(str(error)), url))
     elif isinstance(error, PermissionError) and not error.errno:
-        return Fault(_denied(str(error), url))
+        return Fault(_denied(hide(str(error)), url))
     elif names & _STORAGE:
-        return Fault(RemoteError(f"{type(error).__name__}: {error}", path=url))
+        return Fault(RemoteError(f"{type(error).__name__}: {hide(str(error))}", path=url))
     elif isinstance(error, OSError):
-        return Fault(OSError(error.errno or errno.EIO, error.strerror or str(error), url))
+        what = hide(error.strerror or str(error))
+        return Fault(OSError(error.errno or errno.EIO, what, url))
     else:
         return Fault(error)
     # The URL of an endpoint may stand in the text, which the variables of the environment set.
-    error = RemoteError(f"{what} ({_text(error)})", path=url, advice=advice)
+    error = RemoteError(f"{what} ({_text(error, hide)})", path=url, advice=advice)
     return Fault(error, passes=not names & _LASTING)
 
 
@@ -219,11 +231,11 @@ def status_of(error: Exception) -> int:
     return _answer(list(_causes(error)))[0]
 
 
-def _text(error: Exception) -> str:
+def _text(error: Exception, hide: Hide) -> str:
     """Return what an error says, in one line; its cause, where it says no more than the URL."""
     if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = " ".join(hide(str(error)).split()) or type(error).__name__
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}…"
 
 
@@ -250,7 +262,7 @@ def _no_credentials(url: str) -> CredentialsError:
     return CredentialsError("no credentials were found", path=url, advice=advice)
 
 
-def missing_extra(error: ImportError, url: str) -> MissingExtraError:
+def missing_extra(error: ImportError | str, url: str) -> MissingExtraError:
     """Return the error that names the extra to install."""
     return MissingExtraError(
         f"a package for this kind of URL is not installed ({error})",

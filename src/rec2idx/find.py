@@ -11,12 +11,14 @@ from .concurrency import WAITING_FILES, in_parallel
 from .errors import NotRecordIOError
 from .framing import MAGIC_BYTES
 from .paths import StrPath, as_path, is_url
+from .redaction import redacted_repr
 from .scan import scan
 from .sources import LocalFile
 
 SUFFIX = ".rec"  # of the files that are taken where a folder is walked
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class SkippedFile:
     """A file in a folder that is named like RecordIO and is something else.
@@ -30,6 +32,7 @@ class SkippedFile:
     reason: NotRecordIOError | OSError
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class RepeatedFile:
     """A file that was named or met before, perhaps through a link.
@@ -43,6 +46,7 @@ class RepeatedFile:
     same_as: str
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class UnreadFolder:
     """A folder that could not be read.
@@ -56,6 +60,7 @@ class UnreadFolder:
     error: OSError
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class FoundFile:
     """A file to work on.

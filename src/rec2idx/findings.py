@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
+
+from .redaction import redacted_repr, shown
 
 Severity = Literal["error", "warning", "note"]
 Reader = Literal["dali", "mxnet", "rocal"]
@@ -34,6 +36,7 @@ class Place:
     detail: str | None = None
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class Finding:
     """Something about a file that its user should know.
@@ -61,7 +64,7 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as what JSON has, under the same names."""
-        return asdict(self)
+        return cast("dict[str, Any]", shown(asdict(self)))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from .damage import Damage
 from .errors import EmptyFileError, UnsafeTargetError
 from .paths import StrPath, as_path
 from .progress import Progress, Report
+from .redaction import redacted_repr
 from .scan import Salvage, scan
 from .segments import BATCH
 from .select import Chosen, KeepKeys, Keys, Selection
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 KeyType = Callable[[int], Any]
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class IndexSummary:
     """What was indexed.

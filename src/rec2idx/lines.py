@@ -15,6 +15,7 @@ from .lookalikes import HEAD_SIZE
 from .paths import StrPath
 from .problems import LONGEST, Problem, Problems, examine
 from .readers import DaliPairs, MXNetLines, Stop
+from .redaction import redacted_repr
 from .sources import Source, Stream, opened
 
 PIECE = 1 << 20  # bytes that are read at once
@@ -42,6 +43,7 @@ class Gaps:
         return self._lines[gaps - 1] if gaps else 0
 
 
+@redacted_repr
 @dataclass(frozen=True, eq=False)
 class IndexFile:
     """What an index says.

@@ -12,6 +12,7 @@ from ._heads import repeats, rises
 from ._lines import sort_entries
 from .errors import BadListError
 from .paths import as_path
+from .sources import require_local
 
 _LEAST = 3  # columns: number, label, name
 _LONGEST = 1 << 24  # characters of a line: a list of such is none, but some other file
@@ -112,8 +113,14 @@ def read_list(path: str | os.PathLike[str]) -> Iterator[ListLine]:
 
 
 def open_list(path: str | os.PathLike[str]) -> TextIO:
-    """Open a list."""
-    return open(as_path(path), encoding="utf-8", errors="surrogateescape")
+    """Open a list.
+
+    Raises:
+        OSError: it cannot be opened, or is behind a URL.
+    """
+    text = as_path(path)
+    require_local(text, "lists are read from files on this machine only")
+    return open(text, encoding="utf-8", errors="surrogateescape")
 
 
 def lines_of(file: TextIO, path: str) -> Iterator[ListLine]:

@@ -17,10 +17,12 @@ from .find import FoundFile, RepeatedFile, SkippedFile, find_records
 from .index import IndexSummary, create_index, default_index_path
 from .paths import StrPath, as_path, is_url
 from .progress import Report, Together
+from .redaction import redacted_repr
 from .scan import Salvage
 from .select import KeepKeys, Keys
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class FileResult:
     """What became of one file: it has an index now, or an error says why not.

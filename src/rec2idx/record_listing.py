@@ -27,6 +27,7 @@ from .overlaps import Room
 from .paths import StrPath, as_path
 from .peeks import LOCAL, Recent, Span, manner_of, peek, span_at
 from .pictures import SIZED, dimensions, kind_of
+from .redaction import redacted
 from .rewrite import changed
 from .scan import scan
 from .sources import LocalFile, Readable, Source, Stream, opened
@@ -141,7 +142,7 @@ def require_places(source: Source | Stream) -> Source:
     """
     if isinstance(source, Stream):
         what = "with an index, a file must be readable at any place; this one is not"
-        raise OSError(errno.EINVAL, what, source.path)
+        raise OSError(errno.EINVAL, what, redacted(source.path))
     return source
 
 

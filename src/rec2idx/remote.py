@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from .closing import Closing
 from .errors import RemoteError
 from .faults import NO_BUCKET, attempt, changed
+from .redaction import redacted, redacted_repr
 from .storage import HTTP, facts_of, find, modified, pinned, protocols_of, tries
 
 HEAD_SIZE = 4096
@@ -31,6 +32,7 @@ MARKS = (
 Marks = tuple[tuple[str, str], ...]
 
 
+@redacted_repr  # a Dask worker logs it where it fails
 @dataclass(frozen=True)
 class RemoteLocation:
     """Where another process finds an object.
@@ -78,7 +80,7 @@ class RemoteFile(Closing):
         self.path = url
         system, self._name, info = find(url)
         if info.get("type") == "directory":
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), url)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), redacted(url))
         size = info.get("size")
         self.size = -1 if size is None else int(size)
         self.modified = modified(info)

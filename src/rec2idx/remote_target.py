@@ -21,6 +21,7 @@ from .faults import NO_BUCKET, attempt, status_of
 from .framing import MAGIC_BYTES
 from .index_text import reads_as_index
 from .lookalikes import HEAD_SIZE, looks_like
+from .redaction import redacted
 from .remote import Marks, RemoteFile, marks_of
 from .sinks import Sink
 from .sources import LocalFile, Source, Stream
@@ -124,7 +125,7 @@ class RemoteTarget(Target):
         if self._facts is None:
             return
         if not self._is_file():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.path)
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), redacted(self.path))
         if not self.replaces_index:
             raise self.taken()
         if self._head.startswith(MAGIC_BYTES):
@@ -142,12 +143,12 @@ class RemoteTarget(Target):
             # A file without a name is gone with this process, however that ends.
             self._spool = f"/proc/self/fd/{file.fileno()}"
             if os.path.exists(self._spool):
-                yield Sink(file, self.path)
+                yield Sink(file, redacted(self.path))
                 return
         with tempfile.TemporaryDirectory(prefix="rec2idx-") as folder:
             self._spool = os.path.join(folder, "file")
             with FileIO(self._spool, "xb") as named:
-                yield Sink(named, self.path)
+                yield Sink(named, redacted(self.path))
 
     def settle(self) -> None:
         """Do nothing: what takes long is to send the bytes, and then they are there."""

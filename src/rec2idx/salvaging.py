@@ -14,6 +14,7 @@ from .damage import Damage, DamagedRegion
 from .errors import DamagedRecordError, EmptyFileError
 from .paths import StrPath, as_path
 from .progress import Progress, Report
+from .redaction import redacted, redacted_repr
 from .rewrite import Rewriter
 from .scan import scan
 from .segments import Batch
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class SalvageSummary:
     """What was kept of a record file, and what was lost.
@@ -160,7 +162,7 @@ def _opened(record: StrPath | Source) -> Iterator[Source]:
     with opened(record) as source:
         if isinstance(source, Stream):
             what = "to go on behind damage, a file must be readable at any place; this one is not"
-            raise OSError(errno.EINVAL, what, source.path)
+            raise OSError(errno.EINVAL, what, redacted(source.path))
         yield source
 
 

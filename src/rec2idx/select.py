@@ -13,6 +13,7 @@ from ._walk import Walk
 from .errors import KeysError, NoImageError
 from .framing import IR_HEADER_SIZE
 from .paths import StrPath
+from .redaction import redacted_repr
 from .segments import Batch
 from .sources import LocalFile
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .keep import OldKeys
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class KeepKeys:
     """The keys that an old index has for the records that are still where they were.

@@ -14,6 +14,7 @@ from .errors import WrongFlagError
 from .framing import HEADER_SIZE
 from .paths import as_path
 from .record_file import RecordFile
+from .redaction import in_text
 
 # Where a reader stands: payloads that were read and are ready, the next one last; where each of
 # them started, in the order of the file, and the place behind them; that place, where reading goes
@@ -188,7 +189,7 @@ class MXRecordIO(Closing):
 
     def _closed(self) -> ValueError:
         what = "reader" if self.flag == "r" else "writer"
-        return ValueError(f"{self.uri}: the {what} is closed; reset() opens it again")
+        return ValueError(f"{in_text(self.uri)}: the {what} is closed; reset() opens it again")
 
     def _require_reader(self) -> RecordFile:
         file = self._file  # another thread may close it

@@ -15,6 +15,7 @@ from typing import BinaryIO, Protocol, cast
 from .closing import Closing
 from .errors import FileChangedError
 from .paths import StrPath, as_path, is_url
+from .redaction import in_text, redacted
 
 
 class Readable(Protocol):
@@ -119,6 +120,12 @@ def opened(record: Source | Stream | StrPath | BinaryIO) -> Iterator[Source | St
         yield Stream(record, str(getattr(record, "name", "the stream")))
 
 
+def require_local(path: str, what: str = "only files on this machine are taken here") -> None:
+    """Raise `OSError`, which says what is wrong, if a path is a URL."""
+    if is_url(path):
+        raise OSError(errno.EINVAL, what, redacted(path))
+
+
 @contextmanager
 def _remote(url: str) -> Iterator[Source | Stream]:
     from .remote import RemoteFile  # imports fsspec
@@ -155,11 +162,12 @@ class LocalFile(Closing):
         size: bytes in the file when it was opened.
 
     Raises:
-        OSError: it cannot be opened, is a directory, or is not a regular file.
+        OSError: it cannot be opened, is a directory, is not a regular file, or is a URL.
     """
 
     def __init__(self, path: StrPath) -> None:
         self.path = as_path(path)
+        require_local(self.path)
         # Asked before opening: to open a named pipe would wait for its writer.
         _require_regular(os.stat(self.path), self.path)
         self.fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
@@ -271,9 +279,8 @@ class Stream:
         while (data := self._file.read(self.CHUNK)) is None:
             select.select([self._file], [], [])  # set to not blocking, and nothing is there yet
         if not isinstance(data, bytes):
-            raise TypeError(
-                f"{self.path} gives {type(data).__name__}, expected bytes: open it in mode rb"
-            )
+            what = f"gives {type(data).__name__}, expected bytes: open it in mode rb"
+            raise TypeError(f"{in_text(self.path)} {what}")
         return data
 
     def is_same_file(self, other: os.stat_result) -> bool:

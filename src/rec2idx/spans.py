@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from ._spans import find_magic, tidy
 from .framing import FIRST, HEADER_SIZE, LAST, MAGIC_BYTES, MIDDLE, WHOLE, padded, split_lrec
+from .redaction import redacted_repr
 from .sources import Source
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class Records:
     """Records that follow each other, and the bytes of the file that hold them.

@@ -12,6 +12,7 @@ from . import _heads, _tally
 from .damage import DamagedRegion, region_of
 from .errors import DamagedRecordError
 from .framing import IR_HEADER_SIZE
+from .redaction import redacted_repr
 from .scan import scan
 from .segments import Batch
 from .sources import Source, Stream
@@ -23,6 +24,7 @@ KEPT = IR_HEADER_SIZE + 8  # bytes of each payload: an IRHeader and two labels
 REGIONS = 1000  # damaged regions that are kept, the first ones
 
 
+@redacted_repr
 @dataclass
 class Survey:
     """A record file, in 17 bytes a record.

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from servers import Manners, OwnServer, own_server
 import rec2idx
 from rec2idx import cluster as cluster_module
 from rec2idx.cluster import dask_executor
+from rec2idx.remote import RemoteFile
+from rec2idx.segments import Manner, walk_segment_at
 
 REC2IDX = Path(sys.executable).with_name("rec2idx")
 RECORDIO = Path(sys.executable).with_name("recordio")
@@ -217,3 +220,27 @@ def test_an_address_where_nobody_answers(address, monkeypatch):
         dask_executor(address),
     ):
         pass
+
+
+def test_secrets_of_urls_stay_hidden(own, tmp_path):
+    """Where a worker fails, neither its error nor what Dask logs about it shows them."""
+    data = SIX * 1000
+    name = "a.rec?X-Amz-Signature=s3cr3t"
+    own.put(name, data, Manners(delay=0.02))
+    url = own.url + name
+    with started(tmp_path) as cluster:
+        cluster.add_worker()
+        cluster.wait()
+        with dask_executor(cluster.address) as executor:
+            offsets = [at for batch in rec2idx.scan(url, executor=executor) for at in batch.offsets]
+            assert len(offsets) == 6000
+            place = RemoteFile(url).location()
+            own.put(name, data[:-44], Manners())
+            future = executor.submit(walk_segment_at, place, 0, len(data), Manner(1000, 1000))
+            error = future.exception(timeout=60)
+    assert error is not None
+    assert "s3cr3t" not in "".join(traceback.format_exception(error))
+    assert "s3cr3t" not in repr(error) + str(vars(error))
+    logs = [path.read_text() for path in tmp_path.glob("*.log")]
+    assert any("walk_segment_at" in log for log in logs)
+    assert "s3cr3t" not in "".join(logs)

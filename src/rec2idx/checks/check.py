@@ -14,6 +14,7 @@ from ..findings import READERS, USUAL_READERS, Finding, Findings, Reader
 from ..lines import IndexFile, read_index
 from ..paths import StrPath, as_path
 from ..progress import Progress, Report
+from ..redaction import redacted_repr, shown
 from ..segments import Batch
 from ..sources import Source, Stream, opened
 from ..survey import Survey
@@ -31,6 +32,7 @@ _IMAGELESS = _tally.NO_IMAGE | _tally.CUT_LABELS | _tally.NO_HEADER
 Record = StrPath | BinaryIO | Source | Stream
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class Check:
     """What a check found.
@@ -71,7 +73,7 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as what JSON has: the same names. ``docs/check.md`` describes it."""
-        return asdict(self)
+        return cast("dict[str, Any]", shown(asdict(self)))
 
     def _of(self, severity: str) -> tuple[Finding, ...]:
         return tuple(found for found in self.findings if found.severity == severity)

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from .._version import __version__
 from ..paths import as_path
-from .messages import printable
+from ..redaction import in_text
 from .selection import add_selection
 
 PROGRESS = ("auto", "bar", "lines", "none")
@@ -21,11 +21,11 @@ examples:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are visible characters only, whatever the arguments were."""
+    """A parser whose complaints are as all messages, whatever the arguments were."""
 
     def error(self, message: str) -> NoReturn:
         """Print the usage and what is wrong with it; exit with status 2."""
-        super().error(printable(message))
+        super().error(in_text(message))
 
 
 def parse_args(argv: Sequence[str] | None = None) -> argparse.Namespace:

@@ -17,7 +17,7 @@ from ..index import default_index_path
 from ..lookalikes import HEAD_SIZE, INDEX, looks_like
 from ..paths import as_path, is_url
 from .arguments import add_workers
-from .messages import count, describe, printable, say
+from .messages import count, describe, say
 from .progress import progress_report
 from .run import DONE, FAILED, USAGE, executor, until_reader_leaves
 from .standard import bar, stdin, tell
@@ -173,7 +173,7 @@ def _check(
 
 def _show(args: argparse.Namespace, found: Check) -> None:
     if args.json:
-        tell(json.dumps(found.as_dict()))
+        tell(json.dumps(found.as_dict()), data=True)
         return
     for finding in found.findings:
         if not (args.quiet and finding.severity == "note"):
@@ -198,7 +198,7 @@ def line_of(finding: Finding) -> str:
         text += f" ({first.detail})"
     if finding.advice is not None:
         text += f"; {finding.advice}"
-    return printable(text + _more(finding))
+    return text + _more(finding)
 
 
 def _where(place: Place) -> str:

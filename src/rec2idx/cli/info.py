@@ -50,8 +50,15 @@ def run(args: argparse.Namespace) -> int:
                 say(describe(error), "recordio")
                 status = FAILED
             else:
-                tell(json.dumps(found.as_dict()) if args.json else "\n".join(lines_of(found)))
+                _show(args, found)
     return status
+
+
+def _show(args: argparse.Namespace, found: Info) -> None:
+    if args.json:
+        tell(json.dumps(found.as_dict()), data=True)
+    else:
+        tell(*lines_of(found))
 
 
 def lines_of(found: Info) -> Iterator[str]:

@@ -10,10 +10,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from ..errors import RecordIOError
+from ..escaping import printable
 from ..label_text import as_text
 from ..paths import as_path
 from .arguments import file_path
-from .messages import count, printable, say
+from .messages import count, say
 from .run import DONE, FAILED, until_reader_leaves
 from .standard import stdin, tell
 
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         for some in together(listed):
             rows += len(some)
             problems += sum(row.problem is not None for row in some)
-            tell("\n".join(lines(some)))
+            tell(*lines(some), data=True)
     if problems:
         say(
             f"{args.record}: {problems} of {count(rows, 'entry', 'entries')} of the index name no "
@@ -189,7 +190,7 @@ class Table:
         """Yield the lines for some rows, before the first ones the names of the columns."""
         cells = [self._cells(row) for row in rows]
         ends = [] if self._widths else [""]
-        ends += [printable(row.problem or "") for row in rows]
+        ends += [_text(row.problem) for row in rows]
         if not self._widths:
             cells.insert(0, self._columns)
             self._widths = [0] * len(self._columns)
@@ -222,7 +223,7 @@ def _image(row: ListedRecord) -> str:
 
 def _text(value: object) -> str:
     if isinstance(value, str):
-        return printable(value)
+        return printable(value.replace("\\", r"\\"))  # so that it can be told what was escaped
     return "" if value is None else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Words for people: one line, on standard error."""
+"""Words for people: one line, on standard error, without secrets."""
 
 from __future__ import annotations
 
@@ -8,26 +8,14 @@ import shlex
 import sys
 
 from ..errors import RecordIOError
-
-
-def printable(text: str) -> str:
-    r"""Return a path or text as one line of visible characters, whatever bytes it came from.
-
-    >>> printable("new\nline.rec"), printable(os.fsdecode(b"\xff.rec"))
-    ('new\\nline.rec', '\\xff.rec')
-    """
-    if text.isprintable():
-        return text
-    # Not as the system encodes paths: names in files are UTF-8 wherever this runs.
-    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in whole)
+from ..redaction import in_text
 
 
 def say(text: str, program: str = "rec2idx") -> None:
     """Print one line on standard error, which begins with the name of the command."""
     # Nothing is left to tell it to if standard error is closed.
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"{program}: {printable(text)}\n")
+        sys.stderr.write(f"{program}: {in_text(text)}\n")
         sys.stderr.flush()
 
 

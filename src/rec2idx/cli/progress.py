@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from ..progress import OriginalLines, Progress, Report
-from .messages import printable
+from ..redaction import in_text
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -71,7 +71,7 @@ class Bar:
     DELAY = 0.5  # seconds
 
     def __init__(self, name: str) -> None:
-        self._name = printable(name)
+        self._name = in_text(name)
         self._bar: tqdm[NoReturn] | None = None
 
     def __call__(self, progress: Progress) -> None:

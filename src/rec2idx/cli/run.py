@@ -1,4 +1,4 @@
-"""What both commands have in common: exit statuses, and what becomes of errors and signals."""
+"""What both commands have in common: exit statuses, and what becomes of errors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from typing import TYPE_CHECKING
 
 from ..errors import RecordIOError
-from .interrupts import Interrupted, interruptible
+from .interrupts import INTERRUPTED as INTERRUPTED
 from .messages import describe, say
 from .progress import StdoutError, StdoutGoneError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-# The exit statuses, as in the README.
-DONE, FAILED, USAGE, SALVAGED, INTERRUPTED = 0, 1, 2, 3, 130
+# The exit statuses, as in the README; INTERRUPTED is one of them.
+DONE, FAILED, USAGE, SALVAGED = 0, 1, 2, 3
 
 
 def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], program: str) -> int:
@@ -32,14 +32,11 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
     """
     args = argparse.Namespace()
     try:
-        with interruptible(), warnings_in_words(program):
+        with warnings_in_words(program):
             args = parse()
             return command(args)
     except SystemExit as stop:  # argparse has said what there is to say
         return stop.code if isinstance(stop.code, int) else USAGE
-    except Interrupted as stop:
-        say(f"interrupted by {stop.name}; {_what_stands()}no unfinished file was left", program)
-        return INTERRUPTED
     except StdoutError as error:
         abandon_stdout()
         # Where the answer itself goes there, -q keeps it.
@@ -49,17 +46,6 @@ def run(parse: Callable[[], argparse.Namespace], command: Callable[..., int], pr
     except (RecordIOError, OSError) as error:
         say(describe(error), program)
         return FAILED
-
-
-def _what_stands() -> str:
-    """Return which files were written before the run was interrupted; nothing if there are none."""
-    from ..targets import written
-
-    if written.count > len(written.last):
-        return f"{written.count} files were written, and are whole; "
-    if not written.count:
-        return ""
-    return f"written, and whole: {', '.join(written.last)}; "
 
 
 @contextmanager

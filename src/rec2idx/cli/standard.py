@@ -7,6 +7,8 @@ import errno
 import sys
 from io import FileIO
 
+from ..escaping import encodable
+from ..redaction import in_text
 from ..sinks import Sink
 from ..sources import Stream
 from .progress import StdoutError, StdoutGoneError
@@ -18,14 +20,13 @@ def bar(args: argparse.Namespace) -> str:
     return "bar" if terminal and not args.quiet else "none"
 
 
-def tell(text: str) -> None:
-    """Print one line on standard output."""
+def tell(*lines: str, data: bool = False) -> None:
+    """Print lines on standard output: words for people; or data, whose texts are escaped."""
     if sys.stdout is None:
         raise StdoutError("it is closed")
-    # What it has no character for is written as Python writes it in a string, which is what it is.
-    encoding = sys.stdout.encoding
+    text = "\n".join(lines if data else map(in_text, lines))
     try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+        print(encodable(text, sys.stdout.encoding), flush=True)
     except BrokenPipeError as error:
         raise StdoutGoneError(error.strerror) from error
     except OSError as error:

@@ -11,6 +11,7 @@ from ..closing import Closing
 from ..errors import MissingKeyError
 from ..image_record import IRHeader
 from ..paths import StrPath, as_path
+from ..redaction import in_text
 from .fetch import Fetcher, Pair
 from .items import Bytes
 from .loading import Wanted, load
@@ -110,7 +111,7 @@ class RecordDataset(Closing, Sequence[Any]):
         if mmap:
             for file in self._table.files:
                 if not is_local(file):
-                    raise ValueError(f"{file.path}: mmap is for local files only")
+                    raise ValueError(f"{in_text(file.path)}: mmap is for local files only")
         self._files = OpenFiles(self._table.files, mmap)
         self._fetcher = Fetcher(self._table, self._files)
         self._entries = range(len(self._table))

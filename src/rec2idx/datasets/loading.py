@@ -15,6 +15,7 @@ from ..concurrency import WAITING_FILES, in_parallel, jobs_of_each
 from ..errors import LabelsError, NoImageError
 from ..index_entries import entries_in_file_order, index_beside, no_record
 from ..paths import StrPath, as_path, is_url
+from ..redaction import redacted, redacted_repr
 from ..scan import scan
 from ..segments import Batch
 from ..sources import Place, Stream, opened
@@ -48,6 +49,7 @@ class Wanted:
     labels: Container[float] | None = None
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class _File:
     """A file that was looked at: see `DataFile`; and the index beside it, None if there is none."""
@@ -142,7 +144,7 @@ def _look(path: str, beside: bool) -> _File:
     with opened(path) as source:
         if isinstance(source, Stream):
             what = "a data set needs files that can be read at any place, and this cannot"
-            raise OSError(errno.EINVAL, what, path)
+            raise OSError(errno.EINVAL, what, redacted(path))
         return _File(path, source.location(), source.size, index_beside(path) if beside else None)
 
 

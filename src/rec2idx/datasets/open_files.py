@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from ..errors import FileChangedError
+from ..redaction import in_text
 from ..sources import LocalFile, Location, Source
 from .table import DataFile
 
@@ -137,7 +138,7 @@ class OpenFiles:
 
     def _open(self, own: dict[int, OpenFile], number: int) -> OpenFile:
         if self._closed:
-            raise ValueError(f"{self._files[number].path}: the data set is closed")
+            raise ValueError(f"{in_text(self._files[number].path)}: the data set is closed")
         found = own[number] = OpenFile(self._files[number], self.mapped)
         for old in list(own)[:-MOST]:
             own.pop(old, None)

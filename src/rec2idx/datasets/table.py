@@ -14,6 +14,7 @@ from .. import _heads
 from .._lines import RUNNING, order_of, sort_entries
 from ..entries import TOP, as_number
 from ..errors import KeysError, LabelsError
+from ..redaction import redacted_repr
 from ..sources import Place
 
 # Numbers that run on are not kept one by one.
@@ -53,6 +54,7 @@ class Classes:
         return label + self.first
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class DataFile:
     """A file of a data set.

@@ -20,6 +20,7 @@ from ..framing import HEADER_SIZE, MAGIC_BYTES, MAX_LENGTH
 from ..paths import StrPath, as_path, is_url
 from ..progress import Progress, Report
 from ..read_ahead import read_ahead
+from ..redaction import in_text, redacted
 from ..scan import scan
 from ..segments import Batch
 from ..select import FILE_HEADER, IDENTITY, WHAT_IS_LEFT_OUT, is_file_header
@@ -351,7 +352,7 @@ def _require_sense(folder: str, to: str, jobs: int | None) -> None:
     if to not in LAYOUTS:
         raise ValueError(f"to is {to!r}, expected one of {', '.join(LAYOUTS)}")
     if is_url(folder):
-        raise ValueError(f"{folder} is a URL, expected a folder on this machine")
+        raise ValueError(f"{in_text(folder)} is a URL, expected a folder on this machine")
     require_positive("jobs", jobs)
 
 
@@ -368,5 +369,5 @@ def _opened(record: StrPath | Source) -> Iterator[Source]:
     with opened(record) as source:
         if isinstance(source, Stream):
             what = "headers are read before images, so a file must be readable at any place"
-            raise OSError(errno.EINVAL, f"{what}; this one is not", source.path)
+            raise OSError(errno.EINVAL, f"{what}; this one is not", redacted(source.path))
         yield source

@@ -14,8 +14,8 @@ from typing import TextIO, cast
 
 from ..errors import NoImageError, RecordIOError
 from ..lists import ListLine, has_room_for, lines_of, open_list, written
-from ..paths import is_url
 from ..sinks import Sink
+from ..sources import require_local
 
 SUFFIXES = (".jpeg", ".jpg", ".png")  # in capitals, too
 SEED = 100  # with which im2rec shuffles
@@ -92,8 +92,7 @@ def listed(path: str, root: str | None, shuffle: bool, failed: Failed) -> Iterat
         ValueError: `root` is given for a folder, or `shuffle` for a list.
         OSError: the list or a folder cannot be read.
     """
-    if is_url(path):
-        raise OSError(errno.EINVAL, "pictures are packed from files on this machine only", path)
+    require_local(path, "pictures are packed from files on this machine only")
     if os.path.isdir(path):
         if root is not None:
             raise ValueError("root is for a list: the pictures in a folder are in that folder")

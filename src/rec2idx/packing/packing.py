@@ -13,6 +13,7 @@ from ..errors import NoImageError, UnsafeTargetError
 from ..index import default_index_path
 from ..paths import StrPath, as_path
 from ..progress import Progress, Report
+from ..redaction import redacted_repr
 from ..targets import Target, index_target, new_files, new_target, require_two_files
 from ..workers import require_positive
 from .pack_list import FailedImage, listed
@@ -23,6 +24,7 @@ _LIST_STANDS = "pack that list, give the record file another name, or remove the
 THREADS = 4
 
 
+@redacted_repr
 @dataclass(frozen=True)
 class PackSummary:
     """What was packed, and what is to be known about it.
