@@ -18,7 +18,7 @@ import rec2idx
 from rec2idx import extract
 from rec2idx.extraction import extracting
 from rec2idx.label_text import as_text
-from rec2idx.lists import read_list
+from rec2idx.list_files import read_list
 
 JPEG, PNG = b"\xff\xd8\xff\xe0 a JPEG", b"\x89PNG\r\n\x1a\n a PNG"
 

@@ -17,7 +17,7 @@ from reference import record
 from samples import FACE, SIX, image, labelled
 
 from rec2idx import extract
-from rec2idx.lists import read_list
+from rec2idx.list_files import read_list
 
 RECORDIO = COMMAND.with_name("recordio")
 JPEG = b"\xff\xd8\xff\xe0 a JPEG"

@@ -15,7 +15,7 @@ import rec2idx
 from rec2idx import extract, new_file
 from rec2idx.extraction import out_folder
 from rec2idx.extraction.file_names import IdNames, plain
-from rec2idx.lists import read_list
+from rec2idx.list_files import read_list
 
 JPEG = b"\xff\xd8\xff\xe0 a JPEG"
 LAYOUTS = ("imagefolder", "flat", "wds")

@@ -11,7 +11,7 @@ from test_extract import JPEG, PNG, contents, floats, made
 
 import rec2idx
 from rec2idx import extract, pack_images
-from rec2idx.lists import read_list
+from rec2idx.list_files import read_list
 
 # With an id of 0 and two labels of 0, a file of few records looks like one with 64-bit labels.
 ids = st.integers(1, 9) | st.integers(1, (1 << 63) - 1)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import rec2idx
-from rec2idx.lists import ListLine, read_list, written
+from rec2idx.list_files import read_list
+from rec2idx.lists import ListLine, written
 
 
 def lines(folder: Path, text: bytes) -> list[ListLine]:

@@ -235,7 +235,7 @@ class _Count:
         assert heads is not None
         stride = 8 + KEPT
         if batch.first == 0:
-            self.payload = payload_of(batch, KEPT)
+            self.payload = payload_of(batch.sizes, batch.heads, KEPT)
             if is_file_header(batch):
                 self.announced = struct.unpack_from("<2f", heads, 8 + IR_HEADER_SIZE)
         if len(batch) and batch.offsets[0] < SEARCHED:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
-
-from .segments import Batch
+from array import array
+from collections.abc import Callable, Sequence
 
 IMAGE_RECORDS = "image records"
 IMAGE_RECORDS_64 = "image records with 64-bit labels"
@@ -20,19 +19,24 @@ MOST_LABELS = 1 << 20  # no image has more
 _TAGS = {number << 3 | 2 for number in range(1, 6)}
 
 
-def payload_of(batch: Batch, kept: int, agreed: float = 1.0) -> str:
-    """Return what the payloads of a file are, by its first batch with heads of `kept` bytes.
+def payload_of(
+    sizes: Sequence[int], heads: array[int] | None, kept: int, agreed: float = 1.0
+) -> str:
+    """Return what the payloads of a file are, told from its first records.
 
-    Of the records that are looked at, the share `agreed` or more must be of that kind.
+    Args:
+        sizes: payload size of each record in bytes.
+        heads: the first `kept` bytes of each payload, 8 bytes before each, as in a batch.
+        kept: bytes of each payload that are in `heads`.
+        agreed: share of the records that must be of that kind, 0 to 1.
 
     Sources: MXNet ``python/mxnet/recordio.py`` for IRHeader; the Python struct ``IdQQ`` where
     people widened its label; SageMaker ``record.proto``.
     """
-    heads = bytes(batch.heads or b"")
     stride = 8 + kept
+    first = bytes(heads[: LOOK * stride]) if heads is not None else b""
     payloads = [
-        (size, heads[at * stride + 8 :][: min(size, kept)])
-        for at, size in enumerate(batch.sizes[:LOOK])
+        (size, first[at * stride + 8 :][: min(size, kept)]) for at, size in enumerate(sizes[:LOOK])
     ]
     # Short records are of no kind.
     payloads = [(size, head) for size, head in payloads if len(head) >= 4]

@@ -22,7 +22,7 @@ from .framing import HEADER_SIZE, IR_HEADER_SIZE, padded, payload_of, split_lrec
 from .index_entries import index_beside, read_entries
 from .label_text import as_json
 from .lines import IndexFile
-from .lists import Names
+from .list_files import Names
 from .overlaps import Room
 from .paths import StrPath, as_path
 from .peeks import LOCAL, Recent, Span, manner_of, peek, span_at

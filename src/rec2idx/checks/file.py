@@ -139,7 +139,8 @@ class _Looks:
 
     def _begin(self) -> None:
         """Tell from the first batches what the records are; look at these batches."""
-        self._dialect = payload_of(_joined([batch for batch, _ in self._held]), KEPT, MOST)
+        first = _joined([batch for batch, _ in self._held])
+        self._dialect = payload_of(first.sizes, first.heads, KEPT, MOST)
         of_images = self._dialect == IMAGE_RECORDS
         if of_images:
             self._labels = Labels(self._readers)

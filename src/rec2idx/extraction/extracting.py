@@ -257,7 +257,7 @@ class _Plan:
 
     def _look_at_first(self, batch: Batch) -> None:
         """Look at what kind of file it is."""
-        payload = payload_of(batch, HEADS, MOST)
+        payload = payload_of(batch.sizes, batch.heads, HEADS, MOST)
         if payload in (IMAGE_RECORDS_64, PROTOBUF):
             raise PayloadError(
                 f"the payloads are {payload}, no image records",

@@ -6,7 +6,7 @@ import os
 from typing import Protocol
 
 from ..errors import BadListError, KeysError
-from ..lists import read_list
+from ..list_files import read_list
 from ..paths import StrPath, as_path
 
 ID_WIDTH = 10  # digits of an id in a name: more than any file has records

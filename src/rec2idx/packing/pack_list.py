@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TextIO, cast
 
 from ..errors import NoImageError, RecordIOError
-from ..lists import ListLine, has_room_for, lines_of, open_list, written
+from ..list_files import open_list
+from ..lists import ListLine, has_room_for, lines_of, written
 from ..sinks import Sink
 from ..sources import require_local
 
