@@ -206,6 +206,7 @@ def test_no_permission(locked, mode, message):
 AS_NOBODY = """\
 import os, sys, rec2idx
 rec2idx.parse_args(["six.rec"])
+rec2idx.create_index("six.rec", "/dev/null")
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)

@@ -231,6 +231,11 @@ class Written:
         self.count += 1
         self.last.append(path)
 
+    def clear(self) -> None:
+        """Forget them all."""
+        self.count = 0
+        self.last.clear()
+
 
 written = Written()  # what a command says when it is interrupted
 

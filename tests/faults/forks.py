@@ -53,6 +53,8 @@ def run(request: dict[str, Any], library: Any) -> None:
             library.fault_arm(os.fsencode(request["plan"]))
         status = PROGRAMS[sys.argv[0]]()
         sys.stdout.flush()
+    except SystemExit as end:
+        status = end.code
     except BaseException:
         traceback.print_exc()
     finally:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit status
 _NAMES = {_signal.SIGINT: "SIGINT", _signal.SIGTERM: "SIGTERM", _signal.SIGHUP: "SIGHUP"}
 _AGAIN = 0.001  # seconds
+_TARGETS = "rec2idx.targets"
 
 
 class Interrupted(BaseException):
@@ -36,6 +37,7 @@ def run(program: str, mask: "set[int]", last: bool) -> int:
         SystemExit: a signal ended it.
     """
     signals = _Signals()
+    _forget_written()
     try:
         return _run(program, signals, mask)
     finally:
@@ -58,6 +60,12 @@ def _run(program: str, signals: "_Signals", mask: "set[int]") -> int:
 
     say(f"interrupted by {signals.came}; {_what_stands()}no unfinished file was left", program)
     raise SystemExit(INTERRUPTED)
+
+
+def _forget_written() -> None:
+    """Count only what this run writes, if others in this process have written files."""
+    if targets := sys.modules.get(_TARGETS):
+        targets.written.clear()
 
 
 def _what_stands() -> str:
