@@ -39,6 +39,7 @@ class DamagedRegion:
         reason: a word as in `DamagedRecordError`, or ``wrong-length`` where a record's length
             leads past the start of the next record, or short of it.
         what: the same in words: what is wrong, where, what was expected there and found.
+        doubtful: whether the record before it is kept, though its own bytes may have changed.
     """
 
     path: str
@@ -47,6 +48,7 @@ class DamagedRegion:
     record: int
     reason: str
     what: str
+    doubtful: bool = False
 
     @property
     def bytes(self) -> int:
@@ -97,7 +99,9 @@ def one_at_a_time(
     return report_alone
 
 
-def region_of(error: RecordIOError, start: int, stop: int, record: int) -> DamagedRegion:
+def region_of(
+    error: RecordIOError, start: int, stop: int, record: int, doubtful: bool = False
+) -> DamagedRegion:
     """Return the region whose damage an error tells of, behind so many whole records."""
     what = error.what
     if error.expected is not None:
@@ -111,6 +115,7 @@ def region_of(error: RecordIOError, start: int, stop: int, record: int) -> Damag
         record=record,
         reason=getattr(error, "reason", "") or "wrong-magic",
         what=what,
+        doubtful=doubtful,
     )
 
 
