@@ -68,6 +68,11 @@ class Chain:
     state: State = State.BROKEN
     closed: bool = False
 
+    @property
+    def ends_whole(self) -> bool:
+        """Whether it breaks after a whole record."""
+        return self.state is State.BROKEN and self.count > 0
+
 
 class Reads:
     """A source of which the latest reads are remembered, and which is never read byte by byte."""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from . import _walk
 from ._walk import Walk
@@ -21,6 +21,9 @@ from .errors import (
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
 from .lookalikes import HEAD_SIZE, ZEROS, looks_like
 from .sources import Readable, Stream
+
+if TYPE_CHECKING:
+    from .causes import Cause
 
 AGAIN = "copy or download the file again; rec2idx --salvage indexes what is whole"
 
@@ -40,6 +43,7 @@ class DamagedRegion:
             leads past the start of the next record, or short of it.
         what: the same in words: what is wrong, where, what was expected there and found.
         doubtful: whether the record before it is kept, though its own bytes may have changed.
+        cause: what probably happened; None if nothing tells.
     """
 
     path: str
@@ -49,6 +53,7 @@ class DamagedRegion:
     reason: str
     what: str
     doubtful: bool = False
+    cause: Cause | None = None
 
     @property
     def bytes(self) -> int:
@@ -100,7 +105,12 @@ def one_at_a_time(
 
 
 def region_of(
-    error: RecordIOError, start: int, stop: int, record: int, doubtful: bool = False
+    error: RecordIOError,
+    start: int,
+    stop: int,
+    record: int,
+    doubtful: bool = False,
+    cause: Cause | None = None,
 ) -> DamagedRegion:
     """Return the region whose damage an error tells of, behind so many whole records."""
     what = error.what
@@ -116,6 +126,7 @@ def region_of(
         reason=getattr(error, "reason", "") or "wrong-magic",
         what=what,
         doubtful=doubtful,
+        cause=cause,
     )
 
 

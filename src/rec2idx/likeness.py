@@ -102,6 +102,18 @@ def _payload(source: Readable, offset: int, most: int) -> tuple[bytes, int, bool
     return bytes(data[:most]), size, tidy
 
 
+def ends_with_image(payload: bytes) -> bool | None:
+    """Return whether the image in a payload, padding included, ends where that does.
+
+    None where it holds no image whose end is known.
+    """
+    if not is_image_record(len(payload), payload[:IR_HEADER_SIZE]):
+        return None
+    image = payload[IR_HEADER_SIZE + LABEL_SIZE * int.from_bytes(payload[:4], "little") :]
+    end = image_end(image)
+    return None if end is None else 0 <= len(image) - end < 4 and end >= 0
+
+
 class Likeness:
     """What the records of a file have in common.
 
@@ -109,18 +121,16 @@ class Likeness:
         contents: some of them, in file order.
 
     Attributes:
-        largest: payload size of the largest one, in bytes.
-        usual: payload size of the one in the middle.
+        largest: payload size of the largest one, in bytes; 0 if there is none.
+        smallest: that of the smallest one.
     """
 
     def __init__(self, contents: Sequence[Content]) -> None:
         sizes = sorted(content.size for content in contents)
         self.largest = sizes[-1] if sizes else 0
-        self.usual = sizes[len(sizes) // 2] if sizes else 0
+        self.smallest = sizes[0] if sizes else 0
         self._known = len(contents) > 1
-        self._sizes = (
-            range(sizes[0] * 3 // 4, sizes[-1] * 4 // 3 + 1) if len(sizes) >= FEW else None
-        )
+        self._sizes = _around(sizes)
         self._size = sizes[0] if len(set(sizes)) == 1 and len(sizes) > 2 else None
         self._tidy = all(content.tidy for content in contents)
         self._labels = _values([content.labels for content in contents])
@@ -156,21 +166,21 @@ class Likeness:
             return True
         return self._exact and bool(content.over)
 
-    def comes_later(self, content: Content, earlier: Content, offset: int) -> bool | None:
-        """Return whether the id of a record says that it comes after another; None if none does.
+    def comes_earlier(self, content: Content, other: Content, offset: int) -> bool:
+        """Return whether the id of a record says that it does not come after another.
 
-        It does where the ids of a file count its records.
+        It says so where the ids of a file count its records.
 
         Args:
             content: of the record.
-            earlier: of the other one.
+            other: of the other one.
             offset: where in the file that starts.
         """
-        if self._first is None or content.id is None or earlier.id is None:
-            return None
-        if not 0 <= earlier.id - self._first <= offset // LEAST:
-            return None  # it is damaged itself
-        return earlier.id < content.id
+        if self._first is None or content.id is None or other.id is None:
+            return False
+        # Otherwise the id of the other one is damaged.
+        is_sane = 0 <= other.id - self._first <= offset // LEAST
+        return is_sane and content.id <= other.id
 
     def has_size(self, size: int) -> bool:
         """Return whether all records have one payload size, and this is it."""
@@ -181,7 +191,18 @@ class Likeness:
         return self._sizes is None or size in self._sizes
 
 
+def _around(sizes: Sequence[int]) -> range | None:
+    """Return the sizes that others may have, by some, in order."""
+    if len(sizes) < 2:
+        return None
+    few = len(sizes) < FEW
+    return range(
+        sizes[0] // 2 if few else sizes[0] * 3 // 4,
+        sizes[-1] * 2 if few else sizes[-1] * 4 // 3 + 1,
+    )
+
+
 def _values(found: Sequence[object]) -> frozenset[object] | None:
     """Return the values that occur, None where they are too many to tell anything."""
     values = frozenset(found)
-    return values if 4 * len(values) <= len(found) else None
+    return values if 6 * len(values) <= len(found) else None

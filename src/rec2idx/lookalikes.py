@@ -77,6 +77,21 @@ def looks_like(head: bytes, size: int) -> Lookalike | None:
     return _TFRECORD if _is_tfrecord(head, size) else None
 
 
+def in_front(head: bytes) -> str | None:
+    r"""Return what stands before the first record of a file, by its bytes; None if that is unknown.
+
+    >>> in_front(b"HTTP/1.1 200 OK\r\nContent-Length: 264\r\n\r\n"), in_front(b"\n")
+    ('HTTP header', 'white space')
+    """
+    if re.match(rb"HTTP/\d\S* \d{3}", head) or re.match(
+        rb"(?:[A-Za-z-]+: [^\r\n]*\r?\n)+\r?\n", head
+    ):
+        return "HTTP header"
+    if head.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and len(head) < 6:
+        return "byte order mark"
+    return "white space" if head and not head.strip() else None
+
+
 def _is_tfrecord(head: bytes, size: int) -> bool:
     """TFRecord frames: uint64 length, masked CRC-32C of the length, data, CRC of the data."""
     if len(head) < 12:

@@ -221,7 +221,9 @@ class _Chain:
         if self.count == 0 and lost.stop == self.source.size:
             raise error  # nothing is whole
         yield from self.rest()
-        self._salvage(region_of(error, lost.start, lost.stop, self.count, lost.doubtful))
+        self._salvage(
+            region_of(error, lost.start, lost.stop, self.count, lost.doubtful, lost.cause)
+        )
         self.position = lost.stop
         self.ended = lost.stop == self.source.size
 
