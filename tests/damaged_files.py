@@ -42,9 +42,17 @@ class DamagedFile:
             end += 8 + (length + 3 & ~3)
         return end in self.ends
 
-    def untouched(self) -> set[tuple[int, int]]:
-        """Where each record is that is as it was, and its payload size."""
-        numbers = set(range(len(self.starts))) - self.touched
+    def near(self) -> set[int]:
+        """The numbers of records that are touched, or next to one that is."""
+        return {number + step for number in self.touched for step in (-1, 0, 1)}
+
+    def untouched(self, far: bool = False) -> set[tuple[int, int]]:
+        """Where each record is that is as it was, and its payload size.
+
+        Args:
+            far: only those that are not next to one that is touched.
+        """
+        numbers = set(range(len(self.starts))) - (self.near() if far else self.touched)
         return {(self.starts[at], self.sizes[at]) for at in numbers}
 
 

@@ -36,6 +36,7 @@ from .select import KeepKeys
 from .sequential import MXRecordIO
 
 if TYPE_CHECKING:
+    from .causes import Cause
     from .checks.check import Check, check
     from .combine import CombinedFile, CombinedSummary, combine_index
     from .contents import Ids, Info, InsightFace, Picture, Sizes, info
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 # Imported when they are asked for: a run over one small file takes less time than that.
 _LATER = {
+    "Cause": "causes",
     "Check": "checks.check",
     "check": "checks.check",
     "Finding": "findings",
@@ -94,6 +96,7 @@ __all__ = [
     "BadIndexError",
     "BadListError",
     "Batch",
+    "Cause",
     "Check",
     "CombinedFile",
     "CombinedSummary",

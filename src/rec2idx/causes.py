@@ -16,6 +16,7 @@ BLOCK = 1 << 20  # bytes that are looked at at once for zeros
 
 ZEROS, INSERTED, MISSING = "zeros", "inserted", "missing"
 LENGTH, HEADER, CUT = "length", "header", "cut"
+FIRST_BYTES = "first bytes"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,44 @@ class Cause:
     in_record: bool = False
 
 
+def words_of(cause: Cause, record: int) -> str:
+    """Return what probably happened, in words.
+
+    Args:
+        cause: the cause.
+        record: number of the record that is lost by it, if one is.
+
+    >>> words_of(Cause("length", 88, 96, 44, 536_870_911, True), 2)
+    'the length of record 2 is damaged: it says 536,870,911 bytes, and the next record starts \
+44 bytes on'
+    >>> words_of(Cause("missing", 308, 352, 40, in_record=True), 7)
+    '40 bytes are missing inside record 7'
+    """
+    number = f"{cause.count} byte{'s' * (cause.count != 1)}"
+    is_are = "was" if cause.count == 1 else "were"
+    if cause.kind == ZEROS:
+        return f"bytes {cause.start} to {cause.stop} are zeros: a piece of the download is missing"
+    if cause.kind == INSERTED:
+        place = f"inside record {record}" if cause.in_record else f"at byte {cause.start}"
+        return f"{number} {is_are} inserted {place}"
+    if cause.kind == MISSING:
+        return f"{number} {'is' if cause.count == 1 else 'are'} missing inside record {record}"
+    if cause.kind == LENGTH:
+        return (
+            f"the length of record {record} is damaged: it says {cause.said:,} bytes, and the next "
+            f"record starts {number} on"
+        )
+    if cause.kind == HEADER:
+        return f"only the header of a part of record {record} is damaged"
+    if cause.kind == CUT:
+        return f"the end of the file cuts off {number} of record {record}"
+    if cause.kind == FIRST_BYTES:
+        first = "byte of the file is" if cause.count == 1 else f"{number} of the file are"
+        return f"the first {first} missing, which recordio salvage puts back"
+    article = "an" if cause.kind.startswith("HTTP") else "a"
+    return f"{number} before the first record: {article} {cause.kind}".replace("a white", "white")
+
+
 def cause_of(reads: Reads, likeness: Likeness, chain: Chain, start: int, stop: int) -> Cause | None:
     """Return what probably happened where a chain breaks; None if nothing tells.
 
@@ -65,6 +104,10 @@ def cause_of(reads: Reads, likeness: Likeness, chain: Chain, start: int, stop: i
         return Cause(HEADER, place, place + HEADER_SIZE, in_record=True)
     if start < chain.done:  # the last record of the chain is lost
         return _of_length(reads, chain.last, chain.end, stop)
+    if chain.state is State.INSIDE and stop <= place:
+        if stop < place:
+            return _of_length(reads, chain.tail, place, stop)
+        return Cause(HEADER, start, start + HEADER_SIZE, in_record=True)
     part = part_at(reads.read(place, HEADER_SIZE))
     if part is not None:  # it ends elsewhere than its length says
         end = place + HEADER_SIZE + padded(part[1])
@@ -79,7 +122,7 @@ def cause_of(reads: Reads, likeness: Likeness, chain: Chain, start: int, stop: i
 def _front(reads: Reads, stop: int) -> Cause | None:
     """Return what stands before the first record, or lacks there."""
     if missing := first_bytes_missing(reads):
-        return Cause("first bytes", 0, 0, missing, in_record=True)
+        return Cause(FIRST_BYTES, 0, 0, missing, in_record=True)
     kind = in_front(reads.read(0, min(stop, HEAD))) if stop < reads.size else None
     return Cause(kind, 0, stop, stop) if kind else None
 
@@ -120,7 +163,7 @@ def _zeros(reads: Reads, place: int, start: int, stop: int) -> Cause | None:
     return Cause(ZEROS, begin, end, end - begin, in_record=True)
 
 
-def _of_length(reads: Reads, record: int, claim: int, stop: int) -> Cause:
+def _of_length(reads: Reads, record: int, claim: int, stop: int) -> Cause | None:
     """Return what happened to a record which, by its length, ends elsewhere than at `stop`.
 
     Its image tells, if its end is the end of the record; else the length, if a single byte of it
@@ -139,6 +182,8 @@ def _of_length(reads: Reads, record: int, claim: int, stop: int) -> Cause:
     return _changed(record, claim, stop)
 
 
-def _changed(record: int, claim: int, stop: int) -> Cause:
+def _changed(record: int, claim: int, stop: int) -> Cause | None:
+    if stop - claim > claim - record:  # more was put in than it had
+        return None
     kind = MISSING if stop < claim else INSERTED
     return Cause(kind, record, stop, abs(claim - stop), in_record=True)

@@ -1,6 +1,6 @@
 """Every chain of records after a break, in one sweep through the bytes.
 
-Any header heads a chain, at any byte. What lies inside a chain's records is covered by it and is not
+Any header heads a chain, at any byte. What lies inside a chain's records is covered by it, and not
 looked at. So the sweep goes on in a chain's last part only, whose length may be the damaged one,
 and then after the chain: no byte is searched twice, no record is followed twice, and chains that
 meet are one.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .chains import Chain, Reads, State
 from .framing import HEADER_SIZE
-from .headers import lacks_bit, leads_to, length_at, may_lead_to, wrong_byte
+from .headers import lacks_bit, leads_to, length_at, may_lead_to, was_magic, wrong_byte
 from .judging import Judge
 from .likeness import Verdict
 
@@ -42,11 +42,12 @@ LONE_CUT_CHAIN = 12  # the same, where no other record leads to it
 TOO_LARGE = 4  # a record larger than all others, for each time that it is twice as large
 DROPPED = (0, 3, 0, 6, 30)  # the last record before a damage is lost, too
 ITS_SIZE = 6  # more, where it has the size that all others have
+WAS_MAGIC = 6  # more, where a damaged magic stands at its end
 PARTS_LOST = 10  # a whole record, after which its last part comes
 CHANGED = 2  # bytes put into a record or taken out of it, for each time that they are twice as many
 SHIFTED_HEADER = 6  # a header that leads to the next record if some bytes in it are left out
 WRONG_BYTE = (8, 8, 2, 2)  # a length of which only the first byte is wrong, the second, ...
-LOST_BIT = -4  # less, where that is one missing bit
+LOST_BIT = -2  # less, where that is one missing bit
 
 
 class Kept(NamedTuple):
@@ -177,6 +178,7 @@ class Explainer:
                 cost = DROPPED[verdict]
                 its_size = self._judge.likeness.has_size(length_at(self._reads, begin))
                 cost += ITS_SIZE if verdict >= Verdict.LIKE and its_size else 0
+                cost += WAS_MAGIC if was_magic(self._reads, chain.end) else 0
             gap = _Gap(path, cost, True, chain.tail, begin, chain.tail + 4, chain.end)
             gap.length = length_at(self._reads, chain.tail)
             yield gap
@@ -216,7 +218,7 @@ class Explainer:
         return _Path(cost, number, gap.path, gap.dropped)
 
     def _cost_of(self, gap: _Gap, stop: int, chain: Chain | None) -> int:
-        """Return what it costs that a gap goes to byte `stop`, where a chain starts or none does."""
+        """Return what it costs that a gap goes to byte `stop`, where `chain` starts."""
         if stop == gap.leads:
             return gap.cost + EXPLAINED + 2 * gap.skipped
         misfit = _misfit(gap, stop)

@@ -51,6 +51,13 @@ def _lrecs(data: bytes) -> Iterator[tuple[bytes, int]]:
             yield data[4:at] + data[at + extra : 8 + extra], extra
 
 
+def was_magic(reads: Reads, place: int) -> bool:
+    """Return whether a magic may have stood at a place: some of it is left, or zeros."""
+    word = reads.read(place, len(MAGIC_BYTES))
+    left = sum(one == other for one, other in zip(word, MAGIC_BYTES, strict=False))
+    return left > 1 or all(one in (0, other) for one, other in zip(word, MAGIC_BYTES, strict=False))
+
+
 def wrong_byte(length: int, true: int) -> int | None:
     """Return which byte of a length alone is wrong, 0 for the lowest; None if several are.
 

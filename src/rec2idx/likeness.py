@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
+from .chains import Reads
 from .dialects import is_image_record
 from .framing import IR_HEADER_SIZE, MAGIC_BYTES, padded
 from .image_record import LABEL_SIZE
 from .pictures import image_end, kind_of
-from .sources import Readable
 from .spans import parts_of
 
 HEAD = 1 << 12  # bytes that say what a record holds
@@ -58,7 +58,7 @@ class Verdict(IntEnum):
     SURE = 4  # it also ends where its image ends
 
 
-def content_of(source: Readable, offset: int, most: int = MOST) -> Content:
+def content_of(source: Reads, offset: int, most: int = MOST) -> Content:
     """Return what the record at an offset holds, all parts of which are there.
 
     Args:
@@ -82,7 +82,7 @@ def content_of(source: Readable, offset: int, most: int = MOST) -> Content:
     return Content(size, tidy, labels, number, kind, over)
 
 
-def _payload(source: Readable, offset: int, most: int) -> tuple[bytes, int, bool]:
+def _payload(source: Reads, offset: int, most: int) -> tuple[bytes, int, bool]:
     """Return the first bytes of a payload, its size, and whether its padding is zeros."""
     data = bytearray()
     size, tidy = -len(MAGIC_BYTES), True
