@@ -42,6 +42,10 @@ class DamagedFile:
             end += 8 + (length + 3 & ~3)
         return end in self.ends
 
+    def ends_of(self, number: int) -> list[int]:
+        """Where a record ends, by the order of the ends."""
+        return sorted(self.ends)[number : number + 1]
+
     def near(self) -> set[int]:
         """The numbers of records that are touched, or next to one that is."""
         return {number + step for number in self.touched for step in (-1, 0, 1)}
@@ -116,6 +120,11 @@ class Maker:
         return data[:at] + self.hard(depth) + data[at:]
 
     def hard(self, depth: int) -> bytes:
+        """Bytes that look like records.
+
+        A file of records like those of this one is not among them where these tell nothing of
+        themselves: nobody could know what it is once the header before it is gone.
+        """
         rng = self.rng
         choice = rng.randrange(5)
         if choice == 0:
@@ -124,7 +133,7 @@ class Maker:
             return part(rng.randrange(4), bytes(rng.randrange(60)))[: rng.randrange(8, 40)]
         if choice == 2:
             return b"".join(MAGIC + noise(rng, rng.choice([0, 4, 8])) for _ in range(3))
-        if depth or choice == 3:
+        if depth or choice == 3 or "blob" in self.kinds:
             small = [noise(rng, rng.randrange(40)) for _ in range(rng.randrange(1, 12))]
             return b"".join(map(record, small))
         small = [image(float(at), at, noise(rng, 12)) for at in range(rng.randrange(1, 12))]
@@ -135,12 +144,19 @@ def damaged_file(seed: int) -> DamagedFile:
     """Return the file of a seed."""
     rng = random.Random(seed)
     maker = Maker(rng)
-    payloads = [maker.payload(number) for number in range(rng.choice([3, 10, 30, 60]))]
+    payloads = [maker.payload(number) for number in range(rng.choice([10, 20, 40, 60]))]
     records = [record(payload) for payload in payloads]
     starts = [0]
     for one in records:
         starts.append(starts[-1] + len(one))
     data = b"".join(records)
+    while True:
+        file = _damaged(rng, data, starts, [len(payload) for payload in payloads])
+        if not _leads_astray(file):
+            return file
+
+
+def _damaged(rng: random.Random, data: bytes, starts: list[int], sizes: list[int]) -> DamagedFile:
     edits = _edits(rng, starts)
     moved, ends = list(starts[:-1]), list(starts[1:])
     touched: set[int] = set()
@@ -157,8 +173,21 @@ def damaged_file(seed: int) -> DamagedFile:
                 touched.add(number)
                 if at > start and verb == "remove":
                     moved[number] -= at - start
-    sizes = [len(payload) for payload in payloads]
     return DamagedFile(data, moved, set(ends), sizes, frozenset(touched), words[::-1])
+
+
+def _leads_astray(file: DamagedFile) -> bool:
+    """Whether a damaged record leads to a header that is not the next one: then nothing breaks."""
+    for number in file.touched:
+        at, data = file.starts[number], file.data
+        if data[at : at + 4] != MAGIC:
+            continue
+        cflag, length = divmod(int.from_bytes(data[at + 4 : at + 8], "little"), 1 << 29)
+        end = at + 8 + (length + 3 & ~3)
+        is_header = data[end : end + 4] == MAGIC or end == len(data)
+        if cflag == 0 and is_header and end not in file.ends_of(number):
+            return True
+    return False
 
 
 def _edits(rng: random.Random, starts: list[int]) -> list[tuple[int, int, str]]:

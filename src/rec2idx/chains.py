@@ -69,6 +69,11 @@ class Chain:
     closed: bool = False
 
     @property
+    def mean(self) -> int:
+        """Bytes of its whole records, on average."""
+        return (self.done - self.first) // max(self.count, 1)
+
+    @property
     def ends_whole(self) -> bool:
         """Whether it breaks after a whole record."""
         return self.state is State.BROKEN and self.count > 0

@@ -32,7 +32,7 @@ SHIFTED = 2  # more, for a damage that moves what follows by other than a multip
 TWICE = 4  # more, where the length of that record is damaged, too
 PAYLOAD = 8  # a payload that holds a chain
 MORE_PAYLOAD = 3  # each further chain in it
-ALIKE = (0, 5, 10, 15, 25)  # more, for how its records look
+ALIKE = (0, 8, 10, 15, 25)  # more, for how its records look
 MORE_ALIKE = 6  # more, for each time that there are twice as many of them
 TO_THE_END = 20  # more, if it leads to the end of the file, or goes on
 UNESCAPED = 22  # more, if its magics are where a writer escapes them
@@ -44,7 +44,6 @@ DROPPED = (0, 3, 0, 6, 30)  # the last record before a damage is lost, too
 ITS_SIZE = 6  # more, where it has the size that all others have
 WAS_MAGIC = 6  # more, where a damaged magic stands at its end
 PARTS_LOST = 10  # a whole record, after which its last part comes
-CHANGED = 2  # bytes put into a record or taken out of it, for each time that they are twice as many
 SHIFTED_HEADER = 6  # a header that leads to the next record if some bytes in it are left out
 WRONG_BYTE = (8, 8, 2, 2)  # a length of which only the first byte is wrong, the second, ...
 LOST_BIT = -2  # less, where that is one missing bit
@@ -98,6 +97,7 @@ class _Gap:
         aligned: how many of them are at a multiple of 4 from its beginning.
         alike: what it costs that they are payload, though they look like records of the file.
         held: the same, if a record holds them whose header is known.
+        lost: what it costs that the chain's last record is lost, too.
     """
 
     path: _Path
@@ -114,9 +114,10 @@ class _Gap:
     aligned: int = 0
     alike: int = 0
     held: int = 0
+    lost: int = 0
 
     def so_far(self) -> int:
-        return self.path.cost + self.cost + min(self.alike, self.held)
+        return self.path.cost + self.cost + self.lost + min(self.alike, self.held)
 
 
 class Explainer:
@@ -179,7 +180,8 @@ class Explainer:
                 its_size = self._judge.likeness.has_size(length_at(self._reads, begin))
                 cost += ITS_SIZE if verdict >= Verdict.LIKE and its_size else 0
                 cost += WAS_MAGIC if was_magic(self._reads, chain.end) else 0
-            gap = _Gap(path, cost, True, chain.tail, begin, chain.tail + 4, chain.end)
+            gap = _Gap(path, 0, True, chain.tail, begin, chain.tail + 4, chain.end)
+            gap.lost = cost
             gap.length = length_at(self._reads, chain.tail)
             yield gap
 
@@ -190,7 +192,7 @@ class Explainer:
             gap.length = length_at(self._reads, gap.place)
             return
         alike = ALIKE[verdict] if chain.count else 0
-        if verdict >= Verdict.LIKE:
+        if verdict >= Verdict.UNKNOWN and self._judge.fits(chain):
             alike += MORE_ALIKE * min(chain.count.bit_length() - 1, 6)
         gap.alike += alike
         gap.held += alike // 3
@@ -233,6 +235,8 @@ class Explainer:
             cost += self._too_large(stop - gap.begin)
         if chain is not None and chain.closed and stop == gap.place and chain.count:
             cost += PARTS_LOST
+        # Of a whole record, nothing but padding may be missing.
+        cost += min(gap.lost, DROPPED[3]) if 0 < gap.claim - stop < 4 else gap.lost
         if gap.dropped and lacks_bit(gap.length, stop - gap.place - HEADER_SIZE):
             cost += LOST_BIT
         return cost
@@ -244,12 +248,18 @@ class Explainer:
 
 def _misfit(gap: _Gap, stop: int) -> int:
     """Return how unlikely it is that the record ends, by what is left of it, where a gap ends."""
-    misfit = CHANGED * abs(stop - gap.claim).bit_length()
+    misfit = _changed(stop - gap.claim)
     if gap.leads >= 0:
-        misfit = min(misfit, CHANGED * abs(stop - gap.leads).bit_length())
+        misfit = min(misfit, _changed(stop - gap.leads))
     if stop in gap.may_lead:
         misfit = min(misfit, SHIFTED_HEADER)
     if gap.length >= 0:
         byte = wrong_byte(gap.length, stop - gap.place - HEADER_SIZE)
         misfit = misfit if byte is None else min(misfit, WRONG_BYTE[byte])
     return misfit
+
+
+def _changed(number: int) -> int:
+    """Return how unlikely it is that so many bytes were put into a record or taken out of it."""
+    digits = abs(number).bit_length()
+    return digits * digits // 3

@@ -96,8 +96,11 @@ class Judge:
             best = max(best, second)
         if best is not Verdict.UNLIKE and self._comes_earlier(chain, before):
             return Verdict.UNLIKE
-        size = (chain.done - chain.first) // chain.count - HEADER_SIZE
-        return best if self.likeness.fits(size) else min(best, Verdict.UNKNOWN)
+        return best if self.fits(chain) else min(best, Verdict.UNKNOWN)
+
+    def fits(self, chain: Chain) -> bool:
+        """Return whether records of the file are about as large as those of a chain."""
+        return self.likeness.fits(chain.mean - HEADER_SIZE)
 
     def _comes_earlier(self, chain: Chain, before: Chain) -> bool:
         """Return whether ids say that a chain does not come after records that are before it."""
