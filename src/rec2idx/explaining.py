@@ -36,7 +36,7 @@ ALIKE = (0, 8, 10, 15, 25)  # more, for how its records look
 MORE_ALIKE = 6  # more, for each time that there are twice as many of them
 TO_THE_END = 20  # more, if it leads to the end of the file, or goes on
 UNESCAPED = 22  # more, if its magics are where a writer escapes them
-UNLIKE = 20  # a chain of the file whose records are not like the others
+UNLIKE = 20  # a chain of the file whose records are not like the others, to which nothing leads
 CUT_CHAIN = 4  # a record of the file that its end cuts off
 LONE_CUT_CHAIN = 12  # the same, where no other record leads to it
 TOO_LARGE = 4  # a record larger than all others, for each time that it is twice as large
@@ -214,7 +214,8 @@ class Explainer:
         if not costs:
             return None
         cost, gap = min(costs, key=lambda one: one[0])
-        cost += UNLIKE if verdict is Verdict.UNLIKE else 0
+        if verdict is Verdict.UNLIKE and gap.leads != chain.start:
+            cost += UNLIKE
         if chain.state is State.CUT and not chain.count:
             cost += CUT_CHAIN if gap.place == chain.start else LONE_CUT_CHAIN
         return _Path(cost, number, gap.path, gap.dropped)
