@@ -31,15 +31,15 @@ EXPLAINED = 8  # a damage after which the header, though damaged, leads to the n
 SHIFTED = 2  # more, for a damage that moves what follows by other than a multiple of 4
 TWICE = 4  # more, where the length of that record is damaged, too
 PAYLOAD = 8  # a payload that holds a chain
-MORE_PAYLOAD = 3  # each further chain in it
-ALIKE = (0, 8, 10, 15, 25)  # more, for how its records look
+MORE_PAYLOAD = 3  # each further chain in it, times those that are not unlike the file's
+ALIKE = (0, 10, 12, 15, 25)  # more, for how its records look
 MORE_ALIKE = 6  # more, for each time that there are twice as many of them
 TO_THE_END = 20  # more, if it leads to the end of the file, or goes on
 UNESCAPED = 22  # more, if its magics are where a writer escapes them
 UNLIKE = 20  # a chain of the file whose records are not like the others, to which nothing leads
 CUT_CHAIN = 4  # a record of the file that its end cuts off
 LONE_CUT_CHAIN = 12  # the same, where no other record leads to it
-TOO_LARGE = 4  # a record larger than all others, for each time that it is twice as large
+TOO_LARGE = 4  # a record larger than all others, for each time that it is twice as large, or more
 DROPPED = (0, 3, 0, 6, 30)  # the last record before a damage is lost, too
 ITS_SIZE = 6  # more, where it has the size that all others have
 WAS_MAGIC = 6  # more, where a damaged magic stands at its end
@@ -94,6 +94,7 @@ class _Gap:
         may_lead: where that leads if bytes were put into it or taken out of it.
         length: the length in a header that stands at its beginning, or -1.
         skipped: chains in it.
+        likely: of which so many are not unlike those of the file.
         aligned: how many of them are at a multiple of 4 from its beginning.
         alike: what it costs that they are payload, though they look like records of the file.
         held: the same, if a record holds them whose header is known.
@@ -111,6 +112,7 @@ class _Gap:
     may_lead: frozenset[int] = frozenset()
     length: int = -1
     skipped: int = 0
+    likely: int = 0
     aligned: int = 0
     alike: int = 0
     held: int = 0
@@ -196,7 +198,8 @@ class Explainer:
             alike += MORE_ALIKE * min(chain.count.bit_length() - 1, 6)
         gap.alike += alike
         gap.held += alike // 3
-        gap.cost += MORE_PAYLOAD if gap.skipped else PAYLOAD
+        gap.cost += MORE_PAYLOAD * max(gap.likely, 1) if gap.skipped else PAYLOAD
+        gap.likely += verdict is not Verdict.UNLIKE and chain.count > 0
         if chain.state in (State.END, State.ON):
             gap.cost += TO_THE_END
         gap.skipped += 1
@@ -244,7 +247,8 @@ class Explainer:
 
     def _too_large(self, length: int) -> int:
         largest = self._judge.likeness.largest
-        return TOO_LARGE * (3 * length // (4 * largest + 64)).bit_length() if largest else 0
+        times = 3 * length // (4 * largest + 64) if largest else 0
+        return TOO_LARGE * max(times.bit_length(), times // 4)
 
 
 def _misfit(gap: _Gap, stop: int) -> int:

@@ -9,6 +9,7 @@ from .likeness import FEW, HEAD, MOST, Likeness, Verdict, content_of
 
 SAMPLE = 64  # records of the file's beginning with which others are compared
 CLOSELY = 8  # of which so many are looked at up to the end of their images
+MUCH = 16  # records of the largest size
 READ = 1 << 12  # bytes that are read at once in search of them
 FREE_BYTES = 1 << 24  # of contents that may be looked at in any file, and as many as it has bytes
 
@@ -94,7 +95,10 @@ class Judge:
                 chain.start = chain.first = chain.second
                 chain.closed = False
             best = max(best, second)
-        if best is not Verdict.UNLIKE and self._comes_earlier(chain, before):
+        # What is much larger than any record is in no payload, whatever its ids are: files may have
+        # been laid end to end.
+        small = chain.done - chain.first <= MUCH * self.likeness.largest
+        if small and best is not Verdict.UNLIKE and self._comes_earlier(chain, before):
             return Verdict.UNLIKE
         return best if self.fits(chain) else min(best, Verdict.UNKNOWN)
 
@@ -104,10 +108,12 @@ class Judge:
 
     def _comes_earlier(self, chain: Chain, before: Chain) -> bool:
         """Return whether ids say that a chain does not come after records that are before it."""
-        content = content_of(self._reads, chain.first, HEAD)
         places = [self._sample] if 0 <= self._sample < chain.first else []
         places += [before.last] if before.count else []
-        return any(
-            self.likeness.comes_earlier(content, content_of(self._reads, at, HEAD), at)
-            for at in places
-        )
+        if 0 <= self._sample < before.last and self._is_earlier(before.last, self._sample):
+            return False  # ids start anew in the file
+        return any(self._is_earlier(chain.first, place) for place in places)
+
+    def _is_earlier(self, record: int, other: int) -> bool:
+        content, earlier = (content_of(self._reads, at, HEAD) for at in (record, other))
+        return self.likeness.comes_earlier(content, earlier, other)

@@ -105,16 +105,18 @@ class Resync:
 
     def _is_damaged(self, chain: Chain, stop: int) -> bool:
         """Return whether the content of a chain's last record says that it is not whole."""
-        if not chain.ends_whole or stop in (self._reads.size, leads_to(self._reads, chain.end)):
+        if not chain.ends_whole or self._is_followed(chain, stop):
             return False
         return self._judge.record(chain.last) in (Verdict.UNLIKE, Verdict.ENDS_OTHERWISE)
 
     def _is_sure(self, chain: Chain, stop: int) -> bool:
         """Return whether a chain's last record is as it was written, as far as can be told."""
+        return self._is_followed(chain, stop) or self._judge.record(chain.last) is Verdict.SURE
+
+    def _is_followed(self, chain: Chain, stop: int) -> bool:
+        """Return whether a damaged header or a few bytes at the end of the file follow a chain."""
         is_last = stop == self._reads.size and stop - chain.end < HEADER_SIZE
-        if is_last or stop == leads_to(self._reads, chain.end):
-            return True
-        return self._judge.record(chain.last) is Verdict.SURE
+        return is_last or stop == leads_to(self._reads, chain.end)
 
 
 def _add(chains: list[Chain], sweep: Sweep) -> bool:
