@@ -46,6 +46,7 @@ WAS_MAGIC = 6  # more, where a damaged magic stands at its end
 PARTS_LOST = 10  # a whole record, after which its last part comes
 SHIFTED_HEADER = 6  # a header that leads to the next record if some bytes in it are left out
 WRONG_BYTE = (8, 8, 2, 2)  # a length of which only the first byte is wrong, the second, ...
+CREDIBLE = 16  # at most, for a record whose header is known to be what holds a chain
 LOST_BIT = -2  # less, where that is one missing bit
 
 
@@ -229,7 +230,7 @@ class Explainer:
             return gap.cost + EXPLAINED + 2 * gap.skipped
         misfit = _misfit(gap, stop)
         cost = gap.cost + DAMAGE + min(misfit, MISFIT)
-        cost += min(gap.alike, gap.held + misfit)
+        cost += min(gap.alike, gap.held + misfit) if misfit <= CREDIBLE else gap.alike
         if chain is not None and (stop - gap.place) % 4:
             cost += SHIFTED
             cost += TWICE if gap.length >= 0 and misfit >= MISFIT else 0
