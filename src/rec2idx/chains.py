@@ -21,9 +21,8 @@ from .segments import BATCH
 from .sources import LocalFile, Source
 from .spans import part_at
 
-# A chain that holds for so many bytes goes on: it is left to the walk, which is faster.
-AHEAD = 1 << 26
 FIRST_READ, LARGEST_READ = 1 << 12, 1 << 20  # bytes of one read of a search
+LARGE_JUMP = 1 << 15  # bytes a record, from which little is read of each
 SMALL_STEP, LARGE_STEP = 1 << 9, 1 << 19  # bytes of one read where a chain is followed
 REMOTE_LEAST = 1 << 16  # bytes of the smallest read from a network
 KNOWN = 8  # reads that are remembered
@@ -109,11 +108,13 @@ class Sweep:
     Args:
         reads: the file.
         at: where the search begins.
+        ahead: a chain that holds for so many bytes goes on, which is left to the walk.
     """
 
-    def __init__(self, reads: Reads, at: int) -> None:
+    def __init__(self, reads: Reads, at: int, ahead: int) -> None:
         self.followed = 0  # records and parts, for tests that count them
         self._reads = reads
+        self._ahead = ahead
         self._at = at
         self._data = b""
         self._base = at
@@ -196,7 +197,7 @@ class Sweep:
         self._walk(chain)
 
     def _walk(self, chain: Chain) -> None:
-        walk = Walk(chain.first, self._reads.size, HEADER_SIZE, chain.first + AHEAD)
+        walk = Walk(chain.first, self._reads.size, HEADER_SIZE, chain.first + self._ahead)
         chain.count, step = 0, SMALL_STEP
         while walk.status == _walk.WALKING:
             at = walk.position
@@ -209,7 +210,7 @@ class Sweep:
                 chain.count += len(offsets)
                 chain.last = offsets[-1]
                 chain.done = walk.opened if walk.opened >= 0 else walk.position
-            if walk.position > at + len(data) + step:
+            if walk.position > at + len(data) + max(step, LARGE_JUMP):
                 step = max(step // 2, SMALL_STEP)
             elif walk.position > at:
                 step = min(2 * step, LARGE_STEP)

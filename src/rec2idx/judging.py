@@ -9,7 +9,8 @@ from .likeness import FEW, HEAD, MOST, Likeness, Verdict, content_of
 
 SAMPLE = 64  # records of the file's beginning with which others are compared
 CLOSELY = 8  # of which so many are looked at up to the end of their images
-MUCH = 16  # records of the largest size
+MUCH = 16  # records of the largest size: so large is no payload
+AHEAD, LEAST_AHEAD = 1 << 24, 1 << 16  # bytes for which chains are followed: see `Judge.ahead`
 READ = 1 << 12  # bytes that are read at once in search of them
 FREE_BYTES = 1 << 24  # of contents that may be looked at in any file, and as many as it has bytes
 
@@ -28,6 +29,8 @@ class Judge:
         self.looked_at = 0
         self._reads = reads
         self._likeness: Likeness | None = None
+        self._first = self._starts(0)
+        self._is_known = False
         self._sample = -1  # where the last record starts with which others are compared
 
     @property
@@ -37,22 +40,30 @@ class Judge:
         return self._likeness
 
     def learn(self, chains: list[Chain]) -> None:
-        """Learn what records are like: from the first ones, or where these are few, of a chain."""
-        if self._likeness is not None:
+        """Learn what records are like: from the first ones, and of a chain where these are few."""
+        offsets = self._first
+        if self._likeness is not None or (len(offsets) < FEW and not chains):
             return
-        offsets = self._starts(0)
         if len(offsets) < FEW:
             longest = max(chains, key=lambda chain: chain.done - chain.first)
             if longest.count > 2:
                 offsets += self._starts(longest.first)
         offsets = list(dict.fromkeys(offsets))
         self._sample = offsets[-1] if offsets else -1
+        self._is_known = len(offsets) >= FEW
         self._likeness = Likeness(
             [
                 content_of(self._reads, at, MOST if number < CLOSELY else HEAD)
                 for number, at in enumerate(offsets)
             ]
         )
+
+    @property
+    def ahead(self) -> int:
+        """Bytes after which a chain is too large to be payload, as far as the file is known."""
+        if self._likeness is None or not self._is_known:
+            return AHEAD
+        return max(MUCH * self._likeness.largest, LEAST_AHEAD)
 
     def _starts(self, at: int) -> list[int]:
         """Return where records start, from one on, but for the last before a break."""

@@ -21,6 +21,7 @@ from .likeness import Verdict
 from .sources import Source
 
 CHAINS = 256  # that are looked at together
+FEW_CHAINS = 8  # however long they are
 
 
 class Resumption(NamedTuple):
@@ -76,12 +77,14 @@ class Resync:
     def _plan_on(self, chain: Chain, broken: int) -> None:
         """Plan how to go on after a chain, and after those that follow it."""
         start = min(broken, chain.tail + 4) if chain.tail >= 0 else broken
-        sweep = Sweep(self._reads, start)
+        self._judge.learn([])
+        ahead = self._judge.ahead
+        sweep = Sweep(self._reads, start, ahead)
         chains, kept = [chain], [Kept(0, False)]
         is_all = False
         while not is_all and len(kept) == 1:  # none of them is the file's, and more may follow
             chains = [chain]
-            is_all = _add(chains, sweep)
+            is_all = _add(chains, sweep, ahead)
             self._judge.learn(chains)
             kept = [
                 one
@@ -119,13 +122,15 @@ class Resync:
         return is_last or stop == leads_to(self._reads, chain.end)
 
 
-def _add(chains: list[Chain], sweep: Sweep) -> bool:
-    """Add the chains of a sweep; return whether they are all that matter."""
-    while len(chains) < CHAINS:
+def _add(chains: list[Chain], sweep: Sweep, ahead: int) -> bool:
+    """Add the chains of a sweep, of some more bytes; return whether they are all that matter."""
+    length = 0
+    while len(chains) < CHAINS and (length < 4 * ahead or len(chains) < FEW_CHAINS):
         chain = sweep.next()
         if chain is None:
             return True
         chains.append(chain)
+        length += chain.done - chain.first
         if chain.state is State.ON:
             return True
     return False
