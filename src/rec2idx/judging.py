@@ -39,11 +39,16 @@ class Judge:
         assert self._likeness is not None
         return self._likeness
 
-    def learn(self, chains: list[Chain]) -> None:
-        """Learn what records are like: from the first ones, and of a chain where these are few."""
-        offsets = self._first
-        if self._likeness is not None or (len(offsets) < FEW and not chains):
-            return
+    def learn(self, chains: list[Chain]) -> bool:
+        """Learn what records are like: from the first ones, and of a chain where these are few.
+
+        Returns whether it is known now.
+        """
+        offsets = list(self._first)
+        if self._likeness is not None:
+            return True
+        if len(offsets) < FEW and not chains:
+            return False
         if len(offsets) < FEW:
             longest = max(chains, key=lambda chain: chain.done - chain.first)
             if longest.count > 2:
@@ -57,6 +62,7 @@ class Judge:
                 for number, at in enumerate(offsets)
             ]
         )
+        return True
 
     @property
     def ahead(self) -> int:

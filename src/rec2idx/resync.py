@@ -20,6 +20,7 @@ from .judging import Judge
 from .likeness import Verdict
 from .sources import Source
 
+LOOK = 1 << 20  # bytes of chains from which the file is learned, if its first records are damaged
 CHAINS = 256  # that are looked at together
 FEW_CHAINS = 8  # however long they are
 
@@ -77,7 +78,7 @@ class Resync:
     def _plan_on(self, chain: Chain, broken: int) -> None:
         """Plan how to go on after a chain, and after those that follow it."""
         start = min(broken, chain.tail + 4) if chain.tail >= 0 else broken
-        self._judge.learn([])
+        self._learn(chain, start)
         ahead = self._judge.ahead
         sweep = Sweep(self._reads, start, ahead)
         chains, kept = [chain], [Kept(0, False)]
@@ -85,7 +86,6 @@ class Resync:
         while not is_all and len(kept) == 1:  # none of them is the file's, and more may follow
             chains = [chain]
             is_all = _add(chains, sweep, ahead)
-            self._judge.learn(chains)
             kept = [
                 one
                 for one in self._explainer.select(chains, is_all)
@@ -105,6 +105,14 @@ class Resync:
                 stop = self._reads.size
             place = chain.done if chain.state is State.CUT else chain.end
             self._plan[place] = chain, stop, dropped or self._is_damaged(chain, stop)
+
+    def _learn(self, chain: Chain, start: int) -> None:
+        """Learn what the records of the file are like, if only of the chains that come next."""
+        if not self._judge.learn([]):
+            sweep, chains = Sweep(self._reads, start, LOOK), [chain]
+            _add(chains, sweep, LOOK)
+            self.followed += sweep.followed
+            self._judge.learn(chains)
 
     def _is_damaged(self, chain: Chain, stop: int) -> bool:
         """Return whether the content of a chain's last record says that it is not whole."""
