@@ -195,7 +195,7 @@ class Explainer:
             gap.length = length_at(self._reads, gap.place)
             return
         alike = ALIKE[verdict] if chain.count else 0
-        if verdict >= Verdict.UNKNOWN and self._judge.fits(chain):
+        if chain.count and verdict >= Verdict.UNKNOWN and self._judge.fits(chain):
             alike += MORE_ALIKE * min(chain.count.bit_length() - 1, 6)
         gap.alike += alike
         gap.held += alike // 3
