@@ -10,7 +10,7 @@ from reference import MAGIC, part, read, record
 from samples import FACE, SIX, damaged_files, image, payload_lists, whole_file
 
 import rec2idx
-from rec2idx._magic import find_opening
+from rec2idx._magic import find_header
 from rec2idx.scan import scan
 from rec2idx.sources import LocalFile
 
@@ -51,7 +51,7 @@ CASES = {
         [(88, 176, 2, "wrong-magic")],
     ),
     "a length past the end of the file": (
-        *(set_lrec(SIX, 88, 0, 1 << 28 | 36), {88}, [(88, 132, 2, "cut-part")]),
+        *(set_lrec(SIX, 88, 0, 1 << 28 | 36), {88}, [(88, 132, 2, "wrong-length")]),
     ),
     "a length into a record": (
         *(set_lrec(SIX, 88, 0, 64 | 36), {88}, [(88, 132, 2, "wrong-length")]),
@@ -143,7 +143,7 @@ def test_records_in_a_payload_are_not_taken_for_records(tmp_path):
     broken = set_lrec(data, 264, 0, 1 << 28)
     records, regions = salvaged(tmp_path / "a.rec", broken)
     assert [at for at, _ in records] == [at for at in whole if at != 264]
-    assert regions == [(264, 264 + len(NESTED), 6, "cut-part")]
+    assert regions == [(264, 264 + len(NESTED), 6, "wrong-length")]
 
 
 def test_unescaped_records_in_a_record_before_damage(tmp_path):
@@ -189,6 +189,7 @@ def test_a_region_says_what_is_wrong(tmp_path):
             *(str(tmp_path / "a.rec"), 88, 132, 2, "wrong-length"),
             "the record's length is wrong: expected the next record where it ends, "
             "found none at byte 196",
+            cause=rec2idx.Cause("length", 88, 96, 44, 64 | 36, in_record=True),
         )
     ]
     assert (done.records, done.damaged, done.damaged_bytes) == (5, 1, 44)
@@ -354,7 +355,7 @@ def test_records_that_are_kept_are_those_of_the_file(tmp_path):
 
 
 @given(
-    st.lists(st.sampled_from([MAGIC, b"\xd7", MAGIC[:3], *(part(n, b"")[:8] for n in range(4))])),
+    st.lists(st.sampled_from([MAGIC, b"\xd7", MAGIC[:3], *(part(n, b"")[:8] for n in range(6))])),
     st.integers(0, 40),
 )
 def test_headers_are_found_at_any_byte(pieces, start):
@@ -362,9 +363,9 @@ def test_headers_are_found_at_any_byte(pieces, start):
     expected = [
         at
         for at in range(start, len(data) - 7)
-        if data[at : at + 4] == MAGIC and data[at + 7] >> 5 < 2
+        if data[at : at + 4] == MAGIC and data[at + 7] >> 5 < 4
     ]
-    assert find_opening(data, start) == next(iter(expected), -1)
+    assert find_header(data, start) == next(iter(expected), -1)
 
 
 def test_two_damages_the_second_of_which_is_the_end(tmp_path):

@@ -66,7 +66,8 @@ def test_a_damaged_file(folder, salvage, jobs):
     assert done.returncode == 3
     assert said(done) == [
         LOST,
-        "a.rec: 5 records kept, none rewritten, S s; lost 44 bytes in 1 damaged region; "
+        "a.rec: 5 records kept, none rewritten, S s; lost 44 bytes in 1 damaged region, about 1 "
+        "record, none of them whole; "
         "220 bytes written to b.rec; check it with: recordio check b.rec b.idx",
     ]
     assert folder_content(folder) == {"a.rec": before, "b.rec": KEPT, "b.idx": KEPT_INDEX}

@@ -23,8 +23,8 @@ def test_the_index_of_what_is_whole(run, tmp_path):
     assert (done.returncode, done.stdout) == (3, "")
     assert said(done) == [
         f"rec2idx: a.rec: {LINE}",
-        "rec2idx: a.rec: 5 records, 264 bytes, S s; lost 44 bytes in 1 damaged region; "
-        "index written to a.idx",
+        "rec2idx: a.rec: 5 records, 264 bytes, S s; lost 44 bytes in 1 damaged region, "
+        "about 1 record, none of them whole; index written to a.idx",
     ]
     assert (tmp_path / "a.idx").read_bytes() == KEPT
 
@@ -93,7 +93,7 @@ def test_many_files(tmp_path):
     assert re.sub(r"[0-9.e-]+ s;", "S s;", done.stderr).splitlines() == [
         f"recordio: a.rec: {LINE}",
         "recordio: 2 of 2 files indexed, 11 records, 528 bytes, S s; "
-        "lost 44 bytes in 1 damaged region",
+        "lost 44 bytes in 1 damaged region, about 1 record, none of them whole",
     ]
     assert (tmp_path / "a.idx").read_bytes() == KEPT
     (tmp_path / "b.rec").write_bytes(b"<html>")
@@ -112,4 +112,5 @@ def test_one_index_over_many(tmp_path):
     assert done.returncode == 3
     assert done.stderr.count(LINE) == 2
     assert "10 records, 528 bytes" in done.stderr
-    assert "; lost 88 bytes in 2 damaged regions; index written to all.idx" in done.stderr
+    lost = "; lost 88 bytes in 2 damaged regions, about 2 records, none of them whole; index "
+    assert lost + "written to all.idx" in done.stderr

@@ -199,7 +199,7 @@ def test_records_around_damage(tmp_path, contents, start, length, junk, block):
     """What is kept is what `scan` calls whole, as a conforming writer writes it."""
     contents.append(b"a last one")
     data = whole_file(contents)
-    start %= len(data)
+    start = start % (len(data) - 1) + 1  # a first byte that is missing is put back
     data = data[:start] + junk + data[start + length :]
     (tmp_path / "in.rec").write_bytes(data)
     found = []

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._version import __version__
+    from .causes import Cause
     from .checks.check import Check, check
     from .cli.arguments import parse_args
     from .combine import CombinedFile, CombinedSummary, combine_index
@@ -66,6 +67,7 @@ _WHERE = {
     "BadIndexError": "errors",
     "BadListError": "errors",
     "Batch": "segments",
+    "Cause": "causes",
     "Check": "checks.check",
     "check": "checks.check",
     "combine_index": "combine",
@@ -131,6 +133,7 @@ __all__ = [
     "BadIndexError",
     "BadListError",
     "Batch",
+    "Cause",
     "Check",
     "CombinedFile",
     "CombinedSummary",

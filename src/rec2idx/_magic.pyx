@@ -1,5 +1,5 @@
 # cython: language_level=3, auto_pickle=False, boundscheck=False, wraparound=False
-"""The search for the magic where a record may start, at any byte."""
+"""The search for a part's header, at any byte."""
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memchr
@@ -15,10 +15,10 @@ cdef inline uint32_t load32(const uint8_t* at) noexcept nogil:
     return at[0] | (<uint32_t>at[1] << 8) | (<uint32_t>at[2] << 16) | (<uint32_t>at[3] << 24)
 
 
-def find_opening(const uint8_t[::1] data not None, Py_ssize_t start):
-    """Return where in `data`, from `start` on, a header first stands that opens a record, or -1.
+def find_header(const uint8_t[::1] data not None, Py_ssize_t start):
+    """Return where in `data`, from `start` on, the first header of a part stands, or -1.
 
-    That is a magic and a cflag of 0 or 1, at any byte, all eight bytes of it in `data`.
+    That is a magic and a cflag of 0 to 3, at any byte, all eight bytes of it in `data`.
     """
     if start < 0:
         raise ValueError(f"start is {start}, expected 0 or more")
@@ -36,7 +36,7 @@ def find_opening(const uint8_t[::1] data not None, Py_ssize_t start):
             if at == NULL:
                 break
             at -= PLACE
-            if load32(at) == MAGIC and load32(at + 4) >> 29 < 2:
+            if load32(at) == MAGIC and load32(at + 4) >> 29 < 4:
                 found = at - first
                 break
             at += 1

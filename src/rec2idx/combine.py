@@ -66,6 +66,8 @@ class CombinedSummary:
         records_left_out: records that are not in the index, by what they are.
         damaged: damaged regions that were passed over.
         damaged_bytes: bytes in them.
+        doubtful: records next to them whose own bytes may have changed, too; with `strict`, they
+            are left out.
         unused_keys: with the keys of an old index, its entries where no record starts.
     """
 
@@ -78,6 +80,7 @@ class CombinedSummary:
     damaged: int = 0
     damaged_bytes: int = 0
     unused_keys: int = 0
+    doubtful: int = 0
 
     @property
     def records(self) -> int:
@@ -169,6 +172,7 @@ def combine_index(
     keys: Keys = "sequence",
     images_only: bool = False,
     salvage: Salvage = None,
+    strict: bool = False,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -185,6 +189,7 @@ def combine_index(
             over all the files.
         images_only: as for `create_index`.
         salvage: as for `create_indexes`.
+        strict: as for `create_index`.
         jobs: as for `create_index`.
         executor: as for `create_index`.
         progress: called with the `Progress` over all files, from time to time. What it raises
@@ -226,7 +231,7 @@ def combine_index(
     selection = Selection(keys, images_only)  # reads an old index before a new one replaces it
     with new_files(target) as (sink,):
         with walkers(executor, at_once) as shared:
-            run = _Run(sink, selection, together, damage.salvage)
+            run = _Run(sink, selection, together, damage.salvage, strict)
             run.write(full, at_once, jobs_of_each(jobs, at_once), shared)
         selection.require_all(target.path)
         # The offsets behind a file are wrong if it grew while those after it were read.
@@ -242,6 +247,7 @@ def combine_index(
         damage.regions,
         damage.bytes,
         selection.unused_keys,
+        damage.doubtful,
     )
 
 
@@ -249,7 +255,12 @@ class _Run:
     """The lines of all files, in order, while those to come are already walked."""
 
     def __init__(
-        self, sink: Sink, selection: Selection, together: Together, salvage: Salvage
+        self,
+        sink: Sink,
+        selection: Selection,
+        together: Together,
+        salvage: Salvage,
+        strict: bool,
     ) -> None:
         self.selection = selection
         self.files: list[CombinedFile] = []
@@ -257,6 +268,7 @@ class _Run:
         self._sink = sink
         self._together = together
         self._salvage = salvage
+        self._strict = strict
         self._offset = 0  # bytes in the files before
 
     def write(
@@ -276,6 +288,7 @@ class _Run:
                     executor=executor,
                     heads=self.selection.heads,
                     salvage=self._salvage,
+                    strict=self._strict,
                 )
 
         makers = [partial(batches, *item) for item in full]

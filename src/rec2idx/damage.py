@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from . import _walk
 from ._walk import Walk
@@ -19,9 +19,12 @@ from .errors import (
     TruncatedError,
 )
 from .framing import HEADER_SIZE, MAGIC, MAGIC_BYTES, padded, split_lrec
-from .lookalikes import HEAD_SIZE, ZEROS, looks_like
+from .lookalikes import DAMAGED, HEAD_SIZE, ZEROS, looks_like
 from .redaction import redacted_repr
 from .sources import Readable, Stream
+
+if TYPE_CHECKING:
+    from .causes import Cause
 
 AGAIN = "copy or download the file again; rec2idx --salvage indexes what is whole"
 
@@ -41,6 +44,8 @@ class DamagedRegion:
         reason: a word as in `DamagedRecordError`, or ``wrong-length`` where a record's length
             leads past the start of the next record, or short of it.
         what: the same in words: what is wrong, where, what was expected there and found.
+        doubtful: whether the record before it is kept, though its own bytes may have changed.
+        cause: what probably happened; None if nothing tells.
     """
 
     path: str
@@ -49,11 +54,22 @@ class DamagedRegion:
     record: int
     reason: str
     what: str
+    doubtful: bool = False
+    cause: Cause | None = None
 
     @property
     def bytes(self) -> int:
         """Bytes in it."""
         return self.stop - self.start
+
+    @property
+    def story(self) -> str:
+        """What probably happened, in words; what is wrong, where nothing tells."""
+        if self.cause is None or self.cause.kind in ("header", "cut"):
+            return self.what
+        from .causes import words_of
+
+        return words_of(self.cause, self.record)
 
 
 @dataclass
@@ -64,11 +80,13 @@ class Damage:
         report: called with each of them; None where none is to be passed over.
         regions: how many there were.
         bytes: bytes in them.
+        doubtful: records that are kept, though their own bytes may have changed.
     """
 
     report: Callable[[DamagedRegion], object] | None
     regions: int = 0
     bytes: int = 0
+    doubtful: int = 0
 
     @property
     def salvage(self) -> Callable[[DamagedRegion], object] | None:
@@ -79,7 +97,22 @@ class Damage:
         assert self.report is not None
         self.regions += 1
         self.bytes += region.bytes
+        self.doubtful += region.doubtful
         self.report(region)
+
+
+def records_in(lost: int, size: int, records: int) -> int:
+    """Return how many records some bytes held, at the size that those have which are kept.
+
+    Args:
+        lost: the bytes.
+        size: bytes in the file.
+        records: records that are kept.
+
+    >>> records_in(100, 264, 4)
+    2
+    """
+    return round(lost * records / (size - lost)) if size > lost else 0
 
 
 def one_at_a_time(
@@ -99,20 +132,32 @@ def one_at_a_time(
     return report_alone
 
 
-def region_of(error: RecordIOError, start: int, stop: int, record: int) -> DamagedRegion:
+def region_of(
+    error: RecordIOError,
+    start: int,
+    stop: int,
+    record: int,
+    doubtful: bool = False,
+    cause: Cause | None = None,
+) -> DamagedRegion:
     """Return the region whose damage an error tells of, behind so many whole records."""
     what = error.what
     if error.expected is not None:
         what += f": expected {error.expected}, found {error.found}"
     if error.offset is not None and error.offset != start:
         what = f"at byte {error.offset}, {what}"
+    reason = getattr(error, "reason", "") or "wrong-magic"
+    if cause is not None and cause.kind == "length":
+        reason = "wrong-length"
     return DamagedRegion(
         path=error.path or "",
         start=start,
         stop=stop,
         record=record,
-        reason=getattr(error, "reason", "") or "wrong-magic",
+        reason=reason,
         what=what,
+        doubtful=doubtful,
+        cause=cause,
     )
 
 
@@ -128,7 +173,8 @@ def empty(path: str) -> EmptyFileError:
 def is_damage(error: Exception) -> TypeGuard[DamagedRecordError | NotRecordIOError]:
     """Return whether there may be records behind it, and not another kind of file around them."""
     if isinstance(error, NotRecordIOError):
-        return error.looks_like in (None, ZEROS)
+        thing = error.looks_like
+        return thing in (None, ZEROS) or (thing or "").startswith(DAMAGED)
     return isinstance(error, DamagedRecordError)
 
 

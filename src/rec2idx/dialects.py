@@ -54,7 +54,8 @@ def _is_image_record_64(size: int, head: bytes) -> bool:
     return padded and id2 == 0 and sane and 32 + 8 * flag <= size and flag < MOST_LABELS
 
 
-def _is_image_record(size: int, head: bytes) -> bool:
+def is_image_record(size: int, head: bytes) -> bool:
+    """Return whether a payload of `size` bytes seems to begin with an IRHeader."""
     if len(head) < 24:
         return False
     flag, label, _, id2 = struct.unpack_from("<IfQQ", head)
@@ -91,13 +92,13 @@ class Trend:
         """Return it, with regard to a record of `size` bytes, too, which begins with `head`."""
         if self._seen < LOOK and size >= 4:  # short records are of no kind
             self._seen += 1
-            self._images += _is_image_record(size, head)
+            self._images += is_image_record(size, head)
             self._others += _is_image_record_64(size, head)
         return self._images >= self._others and 2 * self._images >= self._seen
 
 
 _DIALECTS: tuple[tuple[str, Callable[[int, bytes], bool]], ...] = (
     (IMAGE_RECORDS_64, _is_image_record_64),
-    (IMAGE_RECORDS, _is_image_record),
+    (IMAGE_RECORDS, is_image_record),
     (PROTOBUF, _is_protobuf),
 )

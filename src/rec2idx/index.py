@@ -43,6 +43,8 @@ class IndexSummary:
         left_out: records that are not in the index, by what they are.
         damaged: damaged regions that were passed over.
         damaged_bytes: bytes in them.
+        doubtful: records next to them whose own bytes may have changed, too; with `strict`, they
+            are left out.
         unused_keys: with the keys of an old index, its entries where no record starts.
     """
 
@@ -54,6 +56,7 @@ class IndexSummary:
     damaged: int = 0
     damaged_bytes: int = 0
     unused_keys: int = 0
+    doubtful: int = 0
 
 
 def default_index_path(record: StrPath) -> str:
@@ -78,6 +81,7 @@ def create_index(
     keys: Keys = "sequence",
     images_only: bool = False,
     salvage: Salvage = None,
+    strict: bool = False,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -102,6 +106,8 @@ def create_index(
             as the file header and the identity records of InsightFace.
         salvage: called with each `DamagedRegion`; the index then names all records that are whole.
             None to raise at the first damage.
+        strict: with `salvage`, leave out the records, too, that are whole as far as can be seen,
+            but next to damage that may have changed their own bytes.
         jobs: parts of the file that are walked at once; None for what suits the machine and the
             storage. The index does not depend on it.
         executor: who walks them; None for threads of this process.
@@ -148,7 +154,12 @@ def create_index(
         report(0, 0)
         stop = 0
         scanned = scan(
-            source, jobs=jobs, executor=executor, heads=selection.heads, salvage=damage.salvage
+            source,
+            jobs=jobs,
+            executor=executor,
+            heads=selection.heads,
+            salvage=damage.salvage,
+            strict=strict,
         )
         with closing(scanned) as batches:
             for batch in batches:
@@ -173,6 +184,7 @@ def create_index(
         damage.regions,
         damage.bytes,
         selection.unused_keys,
+        damage.doubtful,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .framing import MAGIC_BYTES
+
 HEAD_SIZE = 4096  # bytes from the start of the file that `looks_like` wants
 
 
@@ -47,6 +49,10 @@ _SWAPPED = Lookalike(
 )
 
 
+# How the names begin of record files with damage in front, after which there may be whole records.
+DAMAGED = ("RecordIO after ", "RecordIO without ")
+
+
 def looks_like(head: bytes, size: int) -> Lookalike | None:
     r"""Return what a file seems to be, or None where it is not recognised.
 
@@ -74,7 +80,46 @@ def looks_like(head: bytes, size: int) -> Lookalike | None:
         return _ZEROS
     if head[:4] == b"\xce\xd7\x23\x0a":
         return _SWAPPED
-    return _TFRECORD if _is_tfrecord(head, size) else None
+    if _is_tfrecord(head, size):
+        return _TFRECORD
+    return _damaged_recordio(head)
+
+
+def _damaged_recordio(head: bytes) -> Lookalike | None:
+    """What is known of a record file that does not begin as one."""
+    if head.startswith(MAGIC_BYTES.replace(b"\n", b"\r\n")):
+        return Lookalike(
+            "RecordIO in which each 0a became 0d 0a (copied in text mode)",
+            "copy it in binary mode, or undo it: recordio salvage",
+        )
+    if head.startswith(MAGIC_BYTES[1:]):
+        return Lookalike(
+            "RecordIO without its first byte",
+            "recordio salvage puts it back; or copy or download the file again",
+        )
+    start = head.find(MAGIC_BYTES)
+    if start > 0 and (kind := in_front(head[:start])):
+        return Lookalike(
+            f"RecordIO after {start} other byte{'s' * (start != 1)} ({kind})",
+            "recordio salvage leaves them out, rec2idx --salvage indexes what follows",
+        )
+    return None
+
+
+_HTTP_FIELDS = re.compile(rb"(?:[A-Za-z-]+: [^\r\n]*\r?\n)+\r?\n")
+
+
+def in_front(head: bytes) -> str | None:
+    r"""Return what stands before the first record of a file, by its bytes; None if that is unknown.
+
+    >>> in_front(b"HTTP/1.1 200 OK\r\nContent-Length: 264\r\n\r\n"), in_front(b"\n")
+    ('HTTP header', 'white space')
+    """
+    if re.match(rb"HTTP/\d\S* \d{3}", head) or _HTTP_FIELDS.fullmatch(head):
+        return "HTTP header"
+    if head.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")) and len(head) < 6:
+        return "byte order mark"
+    return "white space" if head and not head.strip() else None
 
 
 def _is_tfrecord(head: bytes, size: int) -> bool:

@@ -85,6 +85,11 @@ class ManySummary:
         return sum(summary.damaged_bytes for summary in self.done)
 
     @property
+    def doubtful(self) -> int:
+        """Records next to them whose own bytes may have changed, too."""
+        return sum(summary.doubtful for summary in self.done)
+
+    @property
     def unused_keys(self) -> int:
         """With the keys of an old index, its entries where no record starts."""
         return sum(summary.unused_keys for summary in self.done)
@@ -103,6 +108,7 @@ def create_indexes(
     keys: Keys = "sequence",
     images_only: bool = False,
     salvage: Salvage = None,
+    strict: bool = False,
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
@@ -121,6 +127,7 @@ def create_indexes(
         keys: as for `create_index`; the old index of a `KeepKeys` is that of a single file.
         images_only: as for `create_index`.
         salvage: as for `create_index`; it may be called in other threads, one region at a time.
+        strict: as for `create_index`.
         jobs: as for `create_index`; and so many files are under way at once at most.
         executor: as for `create_index`.
         progress: called with the `Progress` over all files, from time to time, in this thread.
@@ -152,6 +159,7 @@ def create_indexes(
             keys=keys,
             images_only=images_only,
             salvage=one_at_a_time(salvage),
+            strict=strict,
             jobs=jobs_of_each(jobs, at_once),
             executor=shared,
         )

@@ -166,6 +166,21 @@ def dimensions(head: bytes) -> tuple[int, int] | None:
     return size if size and min(size) > 0 else None
 
 
+def image_end(data: bytes) -> int | None:
+    r"""Return the offset after the last byte of an image, or None where its kind does not tell.
+
+    It is -1 where the image is cut off.
+
+    >>> image_end(b"\xff\xd8\xff\xda\x00\x02 and so on\xff\xd9\x00\x00")
+    18
+    """
+    kind = kind_of(data) or ""
+    if kind not in _ENDS:
+        return None
+    end = _ENDS[kind](data)
+    return -1 if isinstance(end, str) else end
+
+
 def complaint(data: bytes) -> str | None:
     r"""Return what is wrong with a whole image, or None where nothing is seen to be.
 

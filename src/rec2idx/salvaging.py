@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ._format import format_lines
 from .damage import Damage, DamagedRegion
 from .errors import DamagedRecordError, EmptyFileError
+from .mending import mended
 from .paths import StrPath, as_path
 from .progress import Progress, Report
 from .redaction import redacted, redacted_repr
@@ -36,7 +37,7 @@ class SalvageSummary:
         bytes: bytes in the record file.
         bytes_written: bytes in the new file.
         damaged: damaged regions in the record file.
-        damaged_bytes: bytes in them, which are lost.
+        damaged_bytes: bytes in them, which are lost. No record in them is whole.
         rewritten: records that are laid out in another way than they were: their padding was
             missing or not zeros, or they were not split at the magics in their payload, or split
             elsewhere. Their payloads are the same.
@@ -44,6 +45,9 @@ class SalvageSummary:
         path: path of the new file.
         index: path of its index; None if none was asked for.
         index_replaced: whether that replaced an index, which stood there before.
+        doubtful: records next to damage whose own bytes may have changed, too; with `strict`, they
+            are left out.
+        repaired: what was wrong with the whole file, and is undone; None for nothing.
     """
 
     records: int
@@ -56,6 +60,8 @@ class SalvageSummary:
     path: str
     index: str | None
     index_replaced: bool = False
+    doubtful: int = 0
+    repaired: str | None = None
 
 
 def salvage(
@@ -66,6 +72,7 @@ def salvage(
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Report | None = None,
+    strict: bool = False,
     damaged: Callable[[DamagedRegion], object] | None = None,
 ) -> SalvageSummary:
     """Write the whole records of a RecordIO file to a new one. Prints nothing.
@@ -85,6 +92,7 @@ def salvage(
         executor: as for `create_index`.
         progress: called with the `Progress` in the record file, from time to time. What it
             raises ends the run.
+        strict: as for `create_index`.
         damaged: called with each `DamagedRegion` of the record file, in order. What it raises ends
             the run.
 
@@ -112,15 +120,18 @@ def salvage(
         targets = _targets(source, path, index_path)
         if jobs is None and executor is None and isinstance(source, LocalFile):
             jobs = 1  # copying takes longer than walking, and others would be in its way
-        scanned = scan(source, jobs=jobs, executor=executor, salvage=damage.salvage)
+        whole, repaired = mended(source)
+        if repaired is not None:
+            executor = None  # others would see the file as it is
+        scanned = scan(whole, jobs=jobs, executor=executor, salvage=damage.salvage, strict=strict)
         with new_files(*targets) as sinks, closing(scanned) as batches:
 
             def report(records: int, stop: int) -> None:
                 if progress is not None:
                     seconds = time.perf_counter() - began
-                    progress(Progress(records, stop, source.size, seconds))
+                    progress(Progress(records, stop, whole.size, seconds))
 
-            rewriter = Rewriter(source, sinks[0])
+            rewriter = Rewriter(whole, sinks[0])
             records = _copy(batches, rewriter, sinks[1:], report)
             if records == 0:
                 raise _nothing_in(source)
@@ -135,6 +146,8 @@ def salvage(
         path,
         index_path,
         targets[-1].replaced,
+        damage.doubtful,
+        repaired,
     )
 
 

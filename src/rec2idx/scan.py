@@ -47,6 +47,7 @@ def scan(
     block_size: int | None = None,
     heads: int = 0,
     salvage: Salvage = None,
+    strict: bool = False,
 ) -> Generator[Batch, None, None]:
     """Walk through a file; yield its records in batches, in file order.
 
@@ -62,8 +63,10 @@ def scan(
         heads: so many bytes of each payload are wanted in the batches, 120 at most: 24 for the
             IRHeader of image records, for instance.
         salvage: called with each damaged region, in file order, after the records before it were
-            yielded; the walk then goes on at the next believable record start. None to raise at
-            the first one. A stream cannot be read again behind damage, so there it raises too.
+            yielded; the walk then goes on at the next record of the file. None to raise at the
+            first one. A stream cannot be read again after damage, so there it raises too.
+        strict: with `salvage`, leave out the records, too, that are whole as far as can be seen,
+            but next to damage that may have changed their own bytes.
 
     Raises, after the last whole record was yielded:
         NotRecordIOError: the file is something else.
@@ -85,7 +88,7 @@ def scan(
         if isinstance(source, Stream):
             yield from scan_stream(source, heads)
             return
-        chain = _Chain(source, block_size, heads, salvage)
+        chain = _Chain(source, block_size, heads, salvage, strict)
         if jobs == 1 and executor is None:
             yield from chain.walk_on()
         else:
@@ -141,7 +144,9 @@ def _look(chain: _Chain, stop: int) -> Generator[Batch, None, float]:
 class _Chain:
     """The true chain of records, from the first byte on."""
 
-    def __init__(self, source: Source, block: int | None, heads: int, salvage: Salvage) -> None:
+    def __init__(
+        self, source: Source, block: int | None, heads: int, salvage: Salvage, strict: bool
+    ) -> None:
         self.source = source
         self.block = block
         self.heads = heads
@@ -149,6 +154,7 @@ class _Chain:
         self.count = 0  # records before it
         self.ended = False
         self._salvage = salvage
+        self._strict = strict
         # With salvage, the last batch is held back: its last record may turn out to be damaged.
         self._held: Batch | None = None
         self._search: Resync | None = None
@@ -215,14 +221,17 @@ class _Chain:
         held = self._held
         before = held.offsets[-1] if held is not None and held.stop == self.position else -1
         lost = self._resync().resume(walk, before)
-        if lost.start == before and held is not None:
+        start = before if lost.doubtful and self._strict else lost.start
+        if start == before and held is not None:
             self.count -= 1
             self._held = held.without_last()
-            error = wrong_length(error, before, walk.position)
+            if lost.start == before:
+                error = wrong_length(error, before, walk.position)
         if self.count == 0 and lost.stop == self.source.size:
             raise error  # nothing is whole
         yield from self.rest()
-        self._salvage(region_of(error, lost.start, lost.stop, self.count))
+        region = region_of(error, start, lost.stop, self.count, lost.doubtful, lost.cause)
+        self._salvage(region)
         self.position = lost.stop
         self.ended = lost.stop == self.source.size
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ._spans import find_magic, tidy
 from .framing import FIRST, HEADER_SIZE, LAST, MAGIC_BYTES, MIDDLE, WHOLE, padded, split_lrec
 from .redaction import redacted_repr
-from .sources import Source
+from .sources import Readable
 
 
 @redacted_repr
@@ -90,7 +90,7 @@ def part_at(header: bytes) -> tuple[int, int] | None:
     return (cflag, length) if cflag in (WHOLE, FIRST, MIDDLE, LAST) else None
 
 
-def parts_of(source: Source, offset: int) -> Iterator[tuple[int, int]]:
+def parts_of(source: Readable, offset: int) -> Iterator[tuple[int, int]]:
     """Yield where in a file the payload of each part of a record starts and ends."""
     while (part := part_at(source.read(offset, HEADER_SIZE))) is not None:
         cflag, length = part

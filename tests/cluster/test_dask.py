@@ -14,6 +14,7 @@ import fsspec
 import pytest
 from conftest import started
 from damage import flip_byte
+from damaged_files import damaged_file
 from folders import all_but_records
 from reference import MAGIC, index, part, read, record
 from samples import SIX, SIX_INDEX
@@ -89,6 +90,22 @@ def test_salvage(cluster, tmp_path):
     assert done.returncode == 3, done.stderr
     assert new.read_bytes() == b"".join(record(payload) for _, payload in read(data)[0])
     assert cluster.tasks() >= 1
+
+
+def test_what_is_untouched_is_kept_on_a_cluster_as_here(cluster, tmp_path):
+    """Where the chain goes on after damage is decided by who joins the segments."""
+
+    def found(**how):
+        offsets, regions = [], []
+        for batch in rec2idx.scan(tmp_path / "a.rec", salvage=regions.append, **how):
+            offsets += batch.offsets
+        return offsets, regions
+
+    with dask_executor(cluster.address) as executor:
+        for seed in range(10):
+            (tmp_path / "a.rec").write_bytes(damaged_file(seed).data)
+            assert found(executor=executor, segment_size=800) == found(jobs=1)
+    assert cluster.tasks() >= 10
 
 
 def test_the_files_of_a_run_go_to_the_workers(cluster, tmp_path, monkeypatch):

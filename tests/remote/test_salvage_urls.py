@@ -2,16 +2,18 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import fsspec
 import pytest
 from damage import flip_byte
+from damaged_files import damaged_file
 from reference import part
-from samples import SIX, SIX_INDEX
+from samples import SIX, SIX_INDEX, image
 from servers import Manners, Nginx, OwnServer, S3Server
 
-from rec2idx import FileChangedError, UnsafeTargetError, rewrite, salvage
+from rec2idx import DamagedRegion, FileChangedError, UnsafeTargetError, rewrite, salvage, scan
 from rec2idx.errors import RemoteError
 
 DAMAGED = flip_byte(SIX, 44)
@@ -91,6 +93,32 @@ def test_an_index_that_is_refused_takes_the_file_along(s3: S3Server, monkeypatch
     assert s3.keys("both") == ["a.rec", "b.idx"]
     assert s3.get("both", "b.idx") == SIX_INDEX
     assert any(request.method == "DELETE" for request in s3.traffic.requests)
+
+
+def kept_of(place: str | Path, **how) -> tuple[list[int], list[DamagedRegion]]:
+    offsets: list[int] = []
+    regions: list[DamagedRegion] = []
+    for batch in scan(place, salvage=regions.append, **how):
+        offsets += batch.offsets
+    return offsets, [replace(region, path="") for region in regions]
+
+
+def test_a_server_that_is_slow_and_sends_little_gives_the_same(own: OwnServer, tmp_path: Path):
+    for seed in range(25):
+        data = damaged_file(seed).data
+        (tmp_path / "a.rec").write_bytes(data)
+        url = own.put(f"{seed}.rec", data, Manners(delay=0.001, most=3000, breaks=1))
+        for jobs in (1, 3):
+            assert kept_of(url, jobs=jobs) == kept_of(tmp_path / "a.rec", jobs=1)
+
+
+def test_damage_takes_few_requests(s3: S3Server):
+    """One search and a few reads of contents, in a file of 20 MB."""
+    whole = b"".join(part(0, image(1, at, bytes(10_000))) for at in range(2000))
+    url = s3.put("few", "a.rec", flip_byte(whole, 1000 * (len(whole) // 2000)))
+    offsets, [region] = kept_of(url, jobs=1)
+    assert (len(offsets), region.cause.kind) == (1999, "header")
+    assert len(s3.traffic.requests) < 40
 
 
 def test_a_storage_where_files_grow():

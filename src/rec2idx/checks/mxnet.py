@@ -59,7 +59,9 @@ def _check_files(findings: Findings, surveys: list[Survey]) -> None:
                 survey.path,
                 f"ImageRecordIter refuses a file of {survey.size} bytes, which is no multiple of "
                 f"{ALIGNED}",
-                "add what is missing of the last record, or cut off what is behind it",
+                "write its whole records to a new file: recordio salvage"
+                if survey.damaged
+                else "add what is missing of the last record, or cut off what is behind it",
                 reader="mxnet",
             )
         character = next((one for one in survey.path if one in APART), None)

@@ -85,7 +85,7 @@ def _detail(region: DamagedRegion) -> str:
     if region.bytes == 0:
         return region.what
     lost = f"{region.bytes} byte{'s' * (region.bytes != 1)}"
-    return f"{lost} to byte {region.stop}: {region.what}"
+    return f"{lost} to byte {region.stop}: {region.story}"
 
 
 def _advice(region: DamagedRegion, survey: Survey) -> str:

@@ -33,16 +33,18 @@ def _index(args: argparse.Namespace) -> int:
             keys=args.keys,
             images_only=args.images_only,
             salvage=region_teller("rec2idx") if args.salvage else None,
+            strict=args.strict,
             jobs=args.jobs,
             executor=workers,
             progress=report,
         )
     if not args.quiet:
+        kept = done.records + sum(done.left_out.values())
         say(
             f"{name}: {count(done.records, 'record')}, {count(done.bytes, 'byte')}, "
             f"{done.seconds:.3g} s{left_out(done.left_out)}"
             f"{unused_keys(done.unused_keys, args.keys)}"
-            f"{lost(done.damaged, done.damaged_bytes)}; index written to {done.index}"
+            f"{lost(done, kept, args.strict)}; index written to {done.index}"
         )
         say_other_ids([name], args, "rec2idx")
     return SALVAGED if done.damaged else DONE

@@ -79,6 +79,7 @@ def _separately(args: argparse.Namespace) -> int:
                 keys=args.keys,
                 images_only=args.images_only,
                 salvage=region_teller("recordio") if args.salvage else None,
+                strict=args.strict,
                 jobs=args.jobs,
                 executor=workers,
                 progress=report,
@@ -124,6 +125,7 @@ def _combined(args: argparse.Namespace) -> int:
             keys=args.keys,
             images_only=args.images_only,
             salvage=region_teller("recordio") if args.salvage else None,
+            strict=args.strict,
             jobs=args.jobs,
             executor=workers,
             progress=report,
@@ -150,7 +152,9 @@ def _amounts(done: ManySummary | CombinedSummary, args: argparse.Namespace) -> s
     from ..combine import CombinedSummary
 
     text = f"{count(done.records, 'record')}, {count(done.bytes, 'byte')}, {done.seconds:.3g} s"
-    more = unused_keys(done.unused_keys, args.keys) + lost(done.damaged, done.damaged_bytes)
+    others = done.records_left_out if isinstance(done, CombinedSummary) else done.left_out
+    more = unused_keys(done.unused_keys, args.keys)
+    more += lost(done, done.records + sum(others.values()), args.strict)
     if isinstance(done, CombinedSummary):
         return f"{text}{left_out(done.records_left_out)}{more}; index written to {done.index}"
     return text + left_out(done.left_out) + more

@@ -29,6 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=file_path,
         help="write its index, too; one that stands there is replaced",
     )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="leave out records next to damage that may have changed them",
+    )
     add_workers(parser, "parts of the file to walk at once")
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but errors and what is lost"
@@ -47,14 +52,15 @@ def run(args: argparse.Namespace) -> int:
             jobs=args.jobs,
             executor=workers,
             progress=report,
+            strict=args.strict,
             damaged=region_teller("recordio"),
         )
     if not args.quiet:
-        say(f"{args.record}: {words(done)}", "recordio")
-    return SALVAGED if done.damaged else DONE
+        say(f"{args.record}: {words(done, args.strict)}", "recordio")
+    return SALVAGED if done.damaged or done.repaired else DONE
 
 
-def words(done: SalvageSummary) -> str:
+def words(done: SalvageSummary, strict: bool = False) -> str:
     """Return what to say at the end.
 
     >>> from rec2idx import SalvageSummary
@@ -62,10 +68,12 @@ def words(done: SalvageSummary) -> str:
     6 records kept, none rewritten, 0.5 s; nothing was damaged; 264 bytes written to new.rec; \
 check it with: recordio check new.rec
     """
+    undone = f"{done.repaired}, which is undone; " if done.repaired else ""
+    nothing = "" if done.repaired else "; nothing was damaged"
     replaced = f"; index {done.index} replaced" if done.index_replaced else ""
     return (
-        f"{count(done.records, 'record')} kept, {done.rewritten or 'none'} rewritten, "
-        f"{done.seconds:.3g} s{lost(done.damaged, done.damaged_bytes) or '; nothing was damaged'}; "
+        f"{undone}{count(done.records, 'record')} kept, {done.rewritten or 'none'} rewritten, "
+        f"{done.seconds:.3g} s{lost(done, done.records, strict) or nothing}; "
         f"{count(done.bytes_written, 'byte')} written to {done.path}{replaced}"
         f"{how_to_check(done.path, done.index)}"
     )

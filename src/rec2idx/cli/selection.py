@@ -38,6 +38,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="past damage, index all whole records; exit status 3",
     )
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="with --salvage, leave out records in doubt, too",
+    )
 
 
 def keys_of(text: str) -> Keys:
