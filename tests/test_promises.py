@@ -16,7 +16,17 @@ import pytest
 from faults import Commands, Done, commands
 from samples import SIX, SIX_INDEX
 from spellings import DOUBTFUL, INDEXES, OTHERS, RECORDS, SPELLINGS
-from writers import FINISHED, INPUTS, NEW_FILES, WRITERS, Writer, content, put, same
+from writers import (
+    FINISHED,
+    INPUTS,
+    NEW_FILES,
+    ONE_OF_EACH,
+    WRITERS,
+    Writer,
+    content,
+    put,
+    same,
+)
 from writers import INDEXES as INDEX_WRITERS
 
 
@@ -91,7 +101,7 @@ def spelled(place: Path, name: str) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@all_of(WRITERS)
+@all_of(ONE_OF_EACH)
 def test_every_name_of_a_file_is_that_file(place, running, writer, spelling):
     """Also a URL: the new file stands where the URL leads, and nowhere else."""
     target = prepare(place, writer)
@@ -151,8 +161,15 @@ def test_nor_under_a_name_that_may_be_another_one(place, running, writer, spelli
 
 
 @PATH_OR_URL
-@pytest.mark.parametrize("what", ["symbolic link", "hard link", "link to a link"])
-@pytest.mark.parametrize("data", ["a record file", "a record file, its first byte flipped", "text"])
+@pytest.mark.parametrize(
+    ("what", "data"),
+    [
+        ("symbolic link", "a record file"),
+        ("symbolic link", "a record file, its first byte flipped"),
+        ("hard link", "a record file, its first byte flipped"),
+        ("link to a link", "text"),
+    ],
+)
 @all_of(WRITERS)
 def test_what_a_link_leads_to_stays(place, running, writer, data, what, spelling):
     """And the link stays, too."""

