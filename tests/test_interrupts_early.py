@@ -9,7 +9,7 @@ import pytest
 from faults import Call, Plan, run_alone
 from faults.each_call import pytestmark, shim  # noqa: F401 # a fixture
 
-PACKAGE = Path(importlib.util.find_spec("rec2idx").origin).parent
+PACKAGE = Path(importlib.util.find_spec("rec2idx").origin).resolve().parent
 SOME = 8  # of the modules that are loaded: each takes a whole run
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from faults import Commands, Done, commands
+from faults import Commands, Done, commands, quick_folder
 from samples import SIX, SIX_INDEX
 from spellings import DOUBTFUL, INDEXES, OTHERS, RECORDS, SPELLINGS
 from writers import (
@@ -31,19 +31,19 @@ from writers import INDEXES as INDEX_WRITERS
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory) -> Iterator[Commands]:
-    with commands(tmp_path_factory.mktemp("commands")) as running:
+def running() -> Iterator[Commands]:
+    with quick_folder() as folder, commands(folder) as running:
         yield running
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place() -> Iterator[Path]:
     """The folder in which commands run; `link` in it leads to `t`."""
-    place = tmp_path / "place"
-    put(place, INPUTS)
-    (place / "t").mkdir()
-    (place / "link").symlink_to("t")
-    return place
+    with quick_folder() as place:
+        put(place, INPUTS)
+        (place / "t").mkdir()
+        (place / "link").symlink_to("t")
+        yield place
 
 
 def prepare(place: Path, writer: Writer) -> Path:

@@ -1,3 +1,4 @@
+# ruff: noqa: F811 # fixtures are imported, and named again as arguments
 """What no command ever does while it runs, to what comes, changes or stands where it writes."""
 
 import fcntl
@@ -12,31 +13,18 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND
-from faults import Commands, commands
+from faults import Commands
 from reference import part
 from samples import FACE, SIX, SIX_INDEX
 from spellings import SPELLINGS
-from writers import INPUTS, WRITERS, Writer, content, put, same
+from test_promises import place, running  # noqa: F401 # fixtures
+from writers import WRITERS, Writer, content, put, same
 
 TEMPORARY = re.compile(r"\.rec2idx-.*")
 # More than a pipe holds: when it is written, the run has begun to read.
 MANY = part(0, bytes(1000)) * 2000
 MANY_INDEX = b"".join(b"%d\t%d\n" % (number, 1008 * number) for number in range(2000))
 OLD = b"0\t0\n1\t8\n"
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory) -> Iterator[Commands]:
-    with commands(tmp_path_factory.mktemp("commands")) as running:
-        yield running
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    put(tmp_path, INPUTS)
-    (tmp_path / "t").mkdir()
-    (tmp_path / "link").symlink_to("t")
-    return tmp_path
 
 
 class UnderWay:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from faults import Call, Commands, Plan, build, commands, run_alone
+from faults import Call, Commands, Plan, build, commands, quick_folder, run_alone
 from faults.scenes import (
     SCENES,
     Stage,
@@ -44,14 +44,15 @@ def shim(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def running(shim: Path, tmp_path_factory) -> Iterator[Commands]:
-    with commands(tmp_path_factory.mktemp("commands"), shim) as running:
+def running(shim: Path) -> Iterator[Commands]:
+    with quick_folder() as folder, commands(folder, shim) as running:
         yield running
 
 
 @pytest.fixture(scope="module", params=SCENES, ids=str)
-def stage(request, running: Commands, tmp_path_factory) -> Stage:
-    return Stage(tmp_path_factory.mktemp("stage"), running, request.param)
+def stage(request: pytest.FixtureRequest, running: Commands) -> Iterator[Stage]:
+    with quick_folder() as folder:
+        yield Stage(folder, running, request.param)
 
 
 def is_folder(call: Call) -> bool:

@@ -17,6 +17,7 @@ from faults.each_call import pytestmark, running, shim, stage  # noqa: F401 # fi
 from faults.scenes import Stage, at_each, harmed, new, ours, require_words
 
 THEIRS = b"5\t40\n"  # another index
+QUIET = ("write", "fsync", "fchmod", "fchown", "dup")
 
 
 @pytest.fixture
@@ -111,4 +112,5 @@ def test_another_run_into_the_folder_takes_nothing_away(stage: Stage):
         assert found["t/other.idx"] == SIX_INDEX
         assert ours(stage, found) == {"t/other.idx"}
 
-    at_each(stage.calls(), check)
+    # Each takes a whole process, so only where names come and go.
+    at_each((call for call in stage.calls() if call.name not in QUIET), check)
