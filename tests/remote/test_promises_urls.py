@@ -177,6 +177,16 @@ def test_no_index_replaces_the_file_that_is_read(storage, name, data):
                 assert storage.content() == before
 
 
+def test_no_index_replaces_the_damaged_file_that_is_salvaged(storage):
+    """Whose first byte does not tell what it is, and whose name is that of an index."""
+    storage.put("x.idx", DAMAGED)
+    for one, other in itertools.product(storage.spellings, repeat=2):
+        record, index = spelled(storage, one, "x.idx"), spelled(storage, other, "x.idx")
+        with pytest.raises(UnsafeTargetError, match=r"x\.idx"):
+            rec2idx.salvage(record, index.replace("x.idx", "new.rec"), index)
+        assert storage.content() == {"x.idx": DAMAGED}
+
+
 def test_no_index_replaces_the_new_file(storage, source):
     for one in storage.spellings:
         for other in storage.spellings:
