@@ -1,8 +1,10 @@
+# ruff: noqa: F811 # fixtures are imported, and named again as arguments
 """What no command ever does while it runs, to what comes, changes or stands where it writes."""
 
 import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,31 +13,18 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND
-from faults import Commands, commands
+from faults import Commands
 from reference import part
 from samples import FACE, SIX, SIX_INDEX
 from spellings import SPELLINGS
-from writers import INPUTS, WRITERS, content, put, same
+from test_promises import place, running  # noqa: F401 # fixtures
+from writers import WRITERS, Writer, content, put, same
 
 TEMPORARY = re.compile(r"\.rec2idx-.*")
 # More than a pipe holds: when it is written, the run has begun to read.
 MANY = part(0, bytes(1000)) * 2000
 MANY_INDEX = b"".join(b"%d\t%d\n" % (number, 1008 * number) for number in range(2000))
 OLD = b"0\t0\n1\t8\n"
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory) -> Iterator[Commands]:
-    with commands(tmp_path_factory.mktemp("commands")) as running:
-        yield running
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    put(tmp_path, INPUTS)
-    (tmp_path / "t").mkdir()
-    (tmp_path / "link").symlink_to("t")
-    return tmp_path
 
 
 class UnderWay:
@@ -164,19 +153,35 @@ def left_by_a_killed_run(place: Path) -> dict[str, bytes]:
     return {f"t/{name}": data for name, data in content(place / "t").items()}
 
 
+def cleared(place: Path, running: Commands, writer: Writer, left: dict[str, bytes]) -> int:
+    """Run a command where something was left, and see that it is gone; returns the status."""
+    put(place, {**left, **dict.fromkeys(writer.needs, SIX)})
+    done = running.run(writer.argv(same), place)
+    found = content(place / "t")
+    assert not any(map(TEMPORARY.search, found)), writer.name
+    return done.status
+
+
+def empty(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
 def test_the_next_run_clears_away_what_a_killed_one_left(place, running):
-    """Whichever command it is; and also where it is refused."""
+    """Whichever command it is."""
     left = left_by_a_killed_run(place)
     assert all(TEMPORARY.fullmatch(os.path.basename(name)) for name in left)
     for writer in WRITERS:
-        for again in (False, True):
-            put(place, {**left, **dict.fromkeys(writer.needs, SIX)})
-            running.run(writer.argv(same), place)
-            found = content(place / "t")
-            assert not any(map(TEMPORARY.search, found)), (writer.name, again)
-        for name in found:
-            if not name.endswith("/"):
-                (place / "t" / name).unlink()
+        empty(place / "t")
+        assert cleared(place, running, writer, left) == 0
+
+
+def test_so_does_one_that_is_refused(place, running):
+    left = left_by_a_killed_run(place)
+    for writer in WRITERS:
+        empty(place / "t")
+        put(place, {writer.target: b"theirs\n"})
+        assert cleared(place, running, writer, left) == 1
 
 
 def test_what_a_live_run_writes_stays(place, running):

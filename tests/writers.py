@@ -243,6 +243,9 @@ NEW_FILES = [
 
 WRITERS = INDEXES + NEW_FILES
 
+# One writer of each command: several are of the same.
+ONE_OF_EACH = list({tuple(writer.argv(str)): writer for writer in WRITERS}.values())
+
 
 def put(folder: Path, files: dict[str, bytes]) -> None:
     """Write files, by paths below a folder."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from faults import Call, Commands, Plan, build, commands, run_alone
+from faults import Call, Commands, Plan, build, commands, quick_folder, run_alone
 from faults.scenes import (
     SCENES,
     Stage,
@@ -44,14 +44,15 @@ def shim(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def running(shim: Path, tmp_path_factory) -> Iterator[Commands]:
-    with commands(tmp_path_factory.mktemp("commands"), shim) as running:
+def running(shim: Path) -> Iterator[Commands]:
+    with quick_folder() as folder, commands(folder, shim) as running:
         yield running
 
 
 @pytest.fixture(scope="module", params=SCENES, ids=str)
-def stage(request, running: Commands, tmp_path_factory) -> Stage:
-    return Stage(tmp_path_factory.mktemp("stage"), running, request.param)
+def stage(request: pytest.FixtureRequest, running: Commands) -> Iterator[Stage]:
+    with quick_folder() as folder:
+        yield Stage(folder, running, request.param)
 
 
 def is_folder(call: Call) -> bool:
@@ -190,7 +191,7 @@ def test_a_file_system_without_links_or_locks(stage: Stage, names: str, error: s
 
 @MOMENTS
 def test_a_kill_leaves_each_file_old_or_new(stage: Stage, moment: str):
-    """The next run ends well, or says which file is taken; it clears away what was left."""
+    """The next run ends well, or says which file is taken; one that ends well clears away."""
 
     def check(call: Call) -> None:
         done, found = harmed(stage, call.number, f"kill {moment}")
@@ -206,11 +207,28 @@ def test_a_kill_leaves_each_file_old_or_new(stage: Stage, moment: str):
             assert again.status == 1
             require_words(stage, again)
             assert stage.scene.taken in again.stderr
-        else:
-            assert (again.status, again.stderr) == (0, "")
-            assert new(stage, later) == set(stage.made)
+            for name in set(stage.made) - set(stage.before):
+                (stage.folder / name).unlink(missing_ok=True)
+            again = stage.again()
+            later = stage.content()
+        assert (again.status, again.stderr) == (0, "")
+        assert new(stage, later) == set(stage.made)
         left = {name for name in ours(stage, later) if ".rec2idx-" in name}
         assert not left, f"still there after the next run: {left}"
+
+    at_each(stage.calls(), check)
+
+
+@MOMENTS
+def test_a_run_that_is_refused_clears_away_too(stage: Stage, moment: str):
+    """Where a killed run left the record file, the next one says that it is taken."""
+
+    def check(call: Call) -> None:
+        _, found = harmed(stage, call.number, f"kill {moment}")
+        if stage.scene.taken in new(stage, found):
+            assert stage.again().status == 1
+            left = {name for name in ours(stage, stage.content()) if ".rec2idx-" in name}
+            assert not left, f"still there after a run that is refused: {left}"
 
     at_each(stage.calls(), check)
 

@@ -6,8 +6,11 @@ The answer to a request is a line with the status that the system gives to the p
 """
 
 import ctypes
+import gc
+import importlib
 import json
 import os
+import pkgutil
 import resource
 import signal
 import sys
@@ -25,8 +28,10 @@ DEFAULTS = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SI
 
 def main(shim: str) -> None:
     library = ctypes.CDLL(shim) if shim else None
-    for name in rec2idx.__all__:  # some are imported only when they are asked for
-        getattr(rec2idx, name)
+    for module in pkgutil.walk_packages(rec2idx.__path__, "rec2idx."):
+        if not module.name.endswith("__main__"):  # so that no run imports any
+            importlib.import_module(module.name)
+    gc.freeze()  # so that forks share what is there
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     for line in requests:
         child = os.fork()

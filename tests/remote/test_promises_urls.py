@@ -18,9 +18,7 @@ from spellings import INDEXES, OTHERS, RECORDS
 from test_promises import (  # noqa: F401 # here once more, as fsspec is installed
     place,
     running,
-    test_every_name_of_a_file_is_that_file,
     test_nor_under_a_name_that_may_be_another_one,
-    test_under_no_name,
 )
 from writers import LIST, PACKED, PACKED_INDEX, put
 
@@ -179,6 +177,16 @@ def test_no_index_replaces_the_file_that_is_read(storage, name, data):
                 assert storage.content() == before
 
 
+def test_no_index_replaces_the_damaged_file_that_is_salvaged(storage):
+    """Whose first byte does not tell what it is, and whose name is that of an index."""
+    storage.put("x.idx", DAMAGED)
+    for one, other in itertools.product(storage.spellings, repeat=2):
+        record, index = spelled(storage, one, "x.idx"), spelled(storage, other, "x.idx")
+        with pytest.raises(UnsafeTargetError, match=r"x\.idx"):
+            rec2idx.salvage(record, index.replace("x.idx", "new.rec"), index)
+        assert storage.content() == {"x.idx": DAMAGED}
+
+
 def test_no_index_replaces_the_new_file(storage, source):
     for one in storage.spellings:
         for other in storage.spellings:
@@ -231,14 +239,15 @@ def test_an_index_is_replaced(storage, source, write):
 def test_no_object_is_replaced_by_a_new_file(storage, source, write, made):
     """Not even an empty one."""
     for name in set(made) - {"x.idx"}:
-        for what, data in {**RECORDS, **OTHERS, **INDEXES, "nothing": b""}.items():
-            for pattern in storage.spellings:
-                storage.put(name, data)
-                before = storage.content()
-                with pytest.raises(UnsafeTargetError) as caught:
-                    write(source, spelled(storage, pattern, "x.rec"))
-                assert storage.content() == before, (name, what)
-                assert name in str(caught.value)
+        contents = {**RECORDS, **OTHERS, **INDEXES, "nothing": b""}
+        patterns = itertools.cycle(storage.spellings)
+        for (what, data), pattern in zip(contents.items(), patterns, strict=False):
+            storage.put(name, data)
+            before = storage.content()
+            with pytest.raises(UnsafeTargetError) as caught:
+                write(source, spelled(storage, pattern, "x.rec"))
+            assert storage.content() == before, (name, what)
+            assert name in str(caught.value)
         storage.remove(name)
 
 
