@@ -109,6 +109,15 @@ def test_a_length_that_has_lost_a_bit(tmp_path):
     assert [region[:2] for region in regions] == [(starts[20], starts[21])]
 
 
+def test_an_odd_record_before_zeros_is_kept(tmp_path):
+    """It is unlike the others, and where it ends a magic may have been."""
+    records = images(12)
+    records[5] = record(b"no image at all, but text of about that size as all others")
+    start = starts_of(*records)[6]
+    kept, _ = salvaged(tmp_path / "a.rec", zero_block(b"".join(records), start, start + 20))
+    assert [at for at, _ in kept] == [at for n, at in enumerate(starts_of(*records)) if n != 6]
+
+
 def said(tmp_path, data: bytes) -> list[str]:
     return [line_of(region).partition(": ")[2] for region in regions_of(tmp_path, data)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ._magic import find_header
 from .chains import Reads
 from .framing import HEADER_SIZE, LAST, MAGIC_BYTES, padded, split_lrec
 
@@ -56,6 +57,16 @@ def was_magic(reads: Reads, place: int) -> bool:
     word = reads.read(place, len(MAGIC_BYTES))
     left = sum(one == other for one, other in zip(word, MAGIC_BYTES, strict=False))
     return left > 1 or all(one in (0, other) for one, other in zip(word, MAGIC_BYTES, strict=False))
+
+
+def has_header(payload: bytes) -> bool:
+    """Return whether a header stands in a payload where a writer would have escaped its magic."""
+    at = find_header(payload, 0)
+    while at >= 0:
+        if at % 4 == 0:
+            return True
+        at = find_header(payload, at + 1)
+    return False
 
 
 def wrong_byte(length: int, true: int) -> int | None:

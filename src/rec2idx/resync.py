@@ -15,9 +15,9 @@ from .causes import Cause, cause_of
 from .chains import Chain, Reads, State, Sweep, chain_before
 from .explaining import Explainer, Kept
 from .framing import HEADER_SIZE
-from .headers import leads_to
+from .headers import has_header, leads_to, length_at, was_magic
 from .judging import Judge
-from .likeness import Verdict
+from .likeness import MOST, Verdict
 from .sources import Source
 
 LOOK = 1 << 20  # bytes of chains from which the file is learned, if its first records are damaged
@@ -118,7 +118,13 @@ class Resync:
         """Return whether the content of a chain's last record says that it is not whole."""
         if not chain.ends_whole or self._is_followed(chain, stop):
             return False
-        return self._judge.record(chain.last) in (Verdict.UNLIKE, Verdict.ENDS_OTHERWISE)
+        if self._judge.record(chain.last) not in (Verdict.UNLIKE, Verdict.ENDS_OTHERWISE):
+            return False
+        # Its length is right if a magic was where it ends, and none is where a writer escapes it.
+        start, length = chain.last + HEADER_SIZE, length_at(self._reads, chain.last)
+        if length < self._judge.likeness.smallest // 2 or not was_magic(self._reads, chain.end):
+            return True
+        return has_header(self._reads.read(start, min(length, MOST)))
 
     def _is_sure(self, chain: Chain, stop: int) -> bool:
         """Return whether a chain's last record is as it was written, as far as can be told."""
