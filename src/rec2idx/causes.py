@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ._magic import find_header
 from .chains import Chain, Reads, State
 from .framing import HEADER_SIZE, MAGIC_BYTES, padded
 from .headers import lacks_bit, leads_to, length_at, wrong_byte
@@ -140,8 +141,21 @@ def first_bytes_missing(reads: Reads) -> int:
         end = HEADER_SIZE + padded(part[1]) - missing
         following = part_at(reads.read(end, HEADER_SIZE)) if end < reads.size else None
         if end == reads.size or (following is not None and (following[0] > 1) == (part[0] == 1)):
-            return missing
+            # With nothing left of the magic, a record inside that ends there too is more likely.
+            return 0 if missing == len(MAGIC_BYTES) and _ends_at(reads, end) else missing
     return 0
+
+
+def _ends_at(reads: Reads, end: int) -> bool:
+    """Return whether a header near the start of a file leads to `end`."""
+    data = reads.read(0, min(end, BLOCK))
+    at = find_header(data, 0)
+    while at >= 0:
+        part = part_at(data[at : at + HEADER_SIZE])
+        if part is not None and at + HEADER_SIZE + padded(part[1]) == end:
+            return True
+        at = find_header(data, at + 1)
+    return False
 
 
 def _zeros(reads: Reads, place: int, start: int, stop: int) -> Cause | None:
