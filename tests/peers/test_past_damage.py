@@ -16,29 +16,25 @@ RECORDS = [record(image(number, number, pixels)) for number, pixels in enumerate
 WHOLE = b"".join(RECORDS)
 AT = sum(map(len, RECORDS[:12]))
 
-# The second value: whether the record at `AT`, which is damaged inside, is still a record.
 DAMAGED = {
-    "magic": (flip_byte(WHOLE, AT), False),
-    "length": (set_lrec(WHOLE, AT, 0, 1 << 20), False),
-    "zeros": (zero_block(WHOLE, AT, AT + 60), False),
-    "three bytes more": (insert_bytes(WHOLE, AT + 30, b"abc"), True),
-    "five bytes fewer": (remove_bytes(WHOLE, AT + 30, AT + 35), False),
+    "magic": flip_byte(WHOLE, AT),
+    "length": set_lrec(WHOLE, AT, 0, 1 << 20),
+    "zeros": zero_block(WHOLE, AT, AT + 60),
+    "three bytes more": insert_bytes(WHOLE, AT + 30, b"abc"),
+    "five bytes fewer": remove_bytes(WHOLE, AT + 30, AT + 35),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_readers_get_all_but_the_damaged_record(tmp_path: Path, name: str) -> None:
-    data, still_there = DAMAGED[name]
     files = {"record": tmp_path / "a.rec", "index": tmp_path / "a.idx"}
-    files["record"].write_bytes(data)
+    files["record"].write_bytes(DAMAGED[name])
     regions: list[rec2idx.DamagedRegion] = []
     rec2idx.create_index(files["record"], salvage=regions.append)
     assert len(regions) == 1
     [samples] = in_dali({"do": "read", **files})
     [payloads] = in_mxnet({"do": "read_indexed", **files})
     payloads = [digest for _, digest in reversed(payloads)]
-    if still_there:
-        del samples[12], payloads[12]
     others = [at for at in range(30) if at != 12]
     assert samples == [[hashlib.sha256(PIXELS[at]).hexdigest(), [float(at)]] for at in others]
     assert payloads == [hashlib.sha256(image(at, at, PIXELS[at])).hexdigest() for at in others]
