@@ -92,6 +92,9 @@ OTHERS = {
     "text after a line of an index": b"0\t0\nand so on\n",
     "text after a long index": SIX_INDEX * 400 + b"This is no line of an index.\n",
     "a list": b"0\t0.000000\tcat/a.jpg\n1\t1.000000\tdog/b.jpg\n",
+    "numbers and their labels": b"1\t0\n2\t1\n3\t0\n4\t1\n",
+    "names and their labels": b"a.jpg\t0\nb.jpg\t1\nc.jpg\t0\n",
+    "pairs of numbers": b"0 1\n0 2\n1 2\n",
     "JSON": b'{"a": [1, 2]}\n',
     "a line feed": b"\n",
     "a zip archive": _zip(),
@@ -108,5 +111,6 @@ INDEXES = {
     "an index without its last line feed": b"0\t0\n1\t8",
     "an index with names as keys": b"cat.jpg\t0\ndog.jpg\t44\n",
     "an index out of order": b"1\t44\n0\t0\n",
+    "an index with offsets twice": b"0\t0\n1\t8\n2\t8\n",
     "an index in CRLF": b"0\t0\r\n1\t8\r\n",
 }

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from faults import Commands, Done, commands, quick_folder
-from samples import SIX, SIX_INDEX
+from samples import FACE, SIX, SIX_INDEX
 from spellings import DOUBTFUL, INDEXES, OTHERS, RECORDS, SPELLINGS
 from writers import (
     FINISHED,
@@ -378,3 +378,53 @@ def test_standard_output_that_is_a_record_file(place):
             assert content(place) == before, name
             assert done.returncode == 1, name
             assert "Traceback" not in done.stderr
+
+
+OWN_OUTPUTS = {
+    "rec2idx": ["rec2idx", "-q", "in/a.rec", "{}"],
+    "salvage": ["recordio", "salvage", "-q", "in/a.rec", "{}"],
+    "salvage --index": ["recordio", "salvage", "-q", "in/a.rec", "t/k.rec", "--index", "{}"],
+    "cat": ["recordio", "cat", "in/a.rec", "3", "-o", "{}"],
+}
+OPEN_FILES = ["/dev/fd/{}", "/proc/self/fd/{}", "/proc/thread-self/fd/{}", "file:///dev/fd/{}"]
+
+
+@pytest.mark.parametrize("mode", ["rb", "r+b", "ab"])
+@pytest.mark.parametrize("argv", OWN_OUTPUTS.values(), ids=OWN_OUTPUTS)
+def test_a_record_file_that_the_shell_has_opened(place, argv, mode):
+    """For reading, as with `<`, or for writing; also where another process has it open."""
+    put(place, {"t/precious.rec": FACE})
+    before = content(place)
+    with (place / "t/precious.rec").open(mode) as file:
+        fd = file.fileno()
+        names = [name.format(fd) for name in OPEN_FILES]
+        for name in (*names, f"/proc/{os.getpid()}/fd/{fd}"):
+            words = [word.format(name) for word in argv]
+            done = subprocess.run(
+                [Path(sys.executable).with_name(words[0]), *words[1:]],
+                cwd=place,
+                pass_fds=[fd],
+                capture_output=True,
+                text=True,
+            )
+            assert content(place) == before, name
+            assert done.returncode == 1, name
+            assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "//dev/./stdout", "t/link", "/dev/fd/1"])
+def test_an_open_file_is_written_where_it_stands(place, name):
+    """So what a shell writes to it before and after stays; it may also have its name by a link."""
+    (place / "t/link").symlink_to("../out")
+    (place / "out").symlink_to("/dev/stdout")
+    with (place / "t/all").open("wb", buffering=0) as output:
+        output.write(b"before\n")
+        done = subprocess.run(
+            [Path(sys.executable).with_name("rec2idx"), "-q", "in/a.rec", name],
+            cwd=place,
+            stdout=output,
+            stderr=subprocess.PIPE,
+        )
+        output.write(b"after\n")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (place / "t/all").read_bytes() == b"before\n" + SIX_INDEX + b"after\n"

@@ -74,7 +74,8 @@ _BROKEN = {
     "ResponseStreamingError",
 }
 _LASTING = _UNKNOWN_NAME | _CERTIFICATE | _SENT_AROUND  # faults that no next try does better with
-_STORAGE = {"BotoCoreError", "ClientError", "HttpError", "AzureError"}  # all else they raise
+# All else they raise; a ValueError is about the URL.
+_STORAGE = {"BotoCoreError", "ClientError", "HttpError", "AzureError", "ValueError"}
 
 
 class Fault(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -11,10 +12,11 @@ from . import _heads
 from ._walk import END, WALKING
 from .framing import IR_HEADER_SIZE
 from .index import create_index, default_index_path
+from .index_text import reads_as_index
 from .paths import StrPath, as_path, is_url
 from .segments import Walker
 from .select import KeepKeys, Keys
-from .sources import Source, Stream, opened
+from .sources import LocalFile, Source, Stream, opened
 
 # The first line of an index and the last one: with keys that are numbers, and with any.
 _FIRST_LINE = re.compile(rb"\d{1,20}\t(\d{1,19})\n")
@@ -134,5 +136,9 @@ def _kinds(record: Source, start: int) -> Iterator[tuple[int, int]]:
 
 def _date(path: str, record: Source) -> None:
     """Give a new index the date of its file: a later file is newer by the same clock."""
-    if not is_url(path) and record.modified is not None:
-        os.utime(path, ns=(time.time_ns(), record.modified))
+    if is_url(path) or record.modified is None or not os.path.isfile(path):
+        return
+    # Another process may have been faster to make it, as another user.
+    with contextlib.suppress(PermissionError), LocalFile(path) as index:
+        if reads_as_index(index.read, index.size):  # else somebody has put a file there by now
+            os.utime(index.fd, ns=(time.time_ns(), record.modified))

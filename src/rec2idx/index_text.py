@@ -19,8 +19,9 @@ def reads_as_index(read: Callable[[int, int], bytes], size: int) -> bool:
     r"""Return whether a file that is not empty reads as an index.
 
     Each line at its beginning and at its end must be a key and an offset, or empty; the very last
-    one may be cut off. Where keys are texts, no offset may come twice: a table of names and labels
-    looks like an index otherwise.
+    one may be cut off. No offset may come twice, or a table of names or numbers and their labels
+    would read as an index. But where all keys are numbers and all offsets multiples of 4, as those
+    of records are, it is an index that something is wrong with.
 
     Args:
         read: returns bytes of the file, given an offset and a length.
@@ -29,6 +30,8 @@ def reads_as_index(read: Callable[[int, int], bytes], size: int) -> bool:
     >>> def reads(data): return reads_as_index(lambda at, length: data[at:at + length], len(data))
     >>> reads(b"0\t0\n1\t44\n"), reads(b"cat\t0\ndog\t4"), reads(b"0\t1.0\ta.jpg\n")
     (True, True, False)
+    >>> reads(b"0\t0\n1\t1\n2\t0\n"), reads(b"0\t0\n1\t44\n2\t0\n")
+    (False, True)
     """
     if size <= 2 * LOOK_BYTES:
         return _has_entries(read(0, size), first=True, last=True)
@@ -53,5 +56,7 @@ def _has_entries(data: bytes, first: bool, last: bool) -> bool:
         entries.append(match)
     if not entries or not all(entries):
         return False
-    named = [match[2] for match in entries if match and match[1] is not None]
-    return len(set(named)) == len(named)
+    offsets = [match[2] for match in entries if match]
+    return len(set(offsets)) == len(offsets) or all(
+        match[1] is None and int(match[2][-2:]) % 4 == 0 for match in entries if match
+    )

@@ -18,9 +18,10 @@ import zlib
 from .index_text import reads_as_index
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_OLD = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# NFS locks only what is open for writing.
+_OLD = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 # "old" marks one whose name may for a moment be that of the index it replaces.
-_NAME = re.compile(r"\.rec2idx-(old-)?[0-9a-f]{16}(?:\.([0-9a-f]{8}))?\.tmp")
+_NAME = r"\.rec2idx-(old-)?[0-9a-f]{16}(?:\.([0-9a-f]{8}))?\.tmp"
 _cleared: set[tuple[int, int]] = set()  # folders in which this process has looked
 
 
@@ -65,7 +66,7 @@ def clear(folder: int) -> None:
         finally:
             os.close(listing)
         for name in names:
-            match = _NAME.fullmatch(name)
+            match = re.fullmatch(_NAME, name)
             if match and match[2] in (None, _machine()):
                 _remove(folder, name, only_index=bool(match[1]))
 

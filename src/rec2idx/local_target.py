@@ -6,7 +6,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 import signal
 import stat
 from collections.abc import Iterator
@@ -22,12 +21,12 @@ from .sinks import EarlyWriter, Sink
 from .sources import LocalFile, Source, Stream
 from .targets import Target, uninterrupted
 
-_DESCRIPTORS = re.compile(r"/proc/\d+/(?:task/\d+/)?fd")
+_MOST_LINKS = 40  # as many as Linux follows
 
 
 def takes_bytes_directly(path: str) -> bool:
     """Return whether bytes go straight to what is at a path: a pipe, a device, an open file."""
-    if _is_descriptor(path):
+    if _descriptor(path) is not None:
         return True
     try:
         mode = os.stat(path).st_mode
@@ -36,29 +35,52 @@ def takes_bytes_directly(path: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
-def _is_descriptor(path: str) -> bool:
-    """Return whether a path is a name for a file that this process has open."""
-    if path in ("/dev/stdout", "/dev/stderr") and os.path.islink(path):
-        path = os.readlink(path)
-    return _DESCRIPTORS.fullmatch(os.path.realpath(os.path.dirname(path))) is not None
+def _descriptor(path: str) -> int | None:
+    """Return which descriptor of this process a path stands for, as ``/dev/stdout`` does."""
+    own = os.path.realpath("/proc/self")
+    for _ in range(_MOST_LINKS):
+        folder, name = os.path.split(path)
+        at = os.path.realpath(folder)
+        if name.isdecimal() and at.startswith(f"{own}/") and at.endswith("/fd"):
+            return int(name)
+        try:
+            path = os.path.join(folder, os.readlink(path))
+        except OSError:  # no link
+            return None
+    return None
 
 
 class DirectTarget(Target):
-    """A pipe or a device, which bytes go straight into: there is no file to protect."""
+    """A pipe, a device, or an open file of this process: the bytes go straight into it."""
 
     def require_other(self, source: Source | Stream) -> None:
         """Refuse an open file that is the source."""
-        if _is_source(source, os.stat(self.path)):
+        with naming(self.path):
+            status = os.stat(self.path)
+        if _is_source(source, status):
             raise self.itself(source)
 
     def require_room(self) -> None:
-        """Refuse nothing."""
+        """Refuse an open file that is open for reading only, or a record file.
+
+        Any other is written as whoever opened it wanted: from where it stands, or at its end.
+        """
+        fd = _descriptor(self.path)
+        if fd is None:
+            return
+        with naming(self.path):
+            flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+        if flags & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, "it is open for reading only", self.path)
+        if _holds_records(self.path):
+            raise self.swapped() if self.replaces_index else self.taken()
 
     @contextmanager
     def opened(self) -> Iterator[Sink]:
         """Give what takes the bytes."""
+        fd = _descriptor(self.path)
         with naming(self.path):
-            stream = FileIO(self.path, "ab" if _is_regular(self.path) else "wb")
+            stream = FileIO(self.path if fd is None else os.dup(fd), "wb")
         with stream:
             yield Sink(stream, self.path)
 
@@ -200,11 +222,13 @@ def _is_source(source: Source | Stream, status: os.stat_result) -> bool:
     return isinstance(source, (LocalFile, Stream)) and source.is_same_file(status)
 
 
-def _is_regular(path: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
+def _holds_records(path: str) -> bool:
+    """Return whether there is a file at a path that begins as a record file does."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
         return False
+    with contextlib.suppress(OSError), LocalFile(path) as file:
+        return file.read(0, len(MAGIC_BYTES)) == MAGIC_BYTES
+    return False
 
 
 def _is_being_written(fd: int) -> bool:

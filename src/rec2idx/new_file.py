@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import stat
+import time
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,6 +20,7 @@ _HAS_NAMELESS = hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd")
 # What a file system answers that does not know a call, or does not allow it to anybody.
 UNKNOWN = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
 _BLOCK = 1 << 20  # bytes that are compared at once
+_MOST_TRIES, _PAUSE = 5000, 0.001  # seconds
 _without_nameless: set[int] = set()  # file systems that cannot give such a file a name
 
 
@@ -119,9 +121,32 @@ class NewFile:
         elif error:
             raise self._failed(error)
         elif self._identity(self._temporary) != seen:
-            if error := exchange(self._folder, temporary, name):
-                raise self._failed(error)
+            self._give_back(temporary, name)
             raise StandingError
+
+    def _give_back(self, temporary: bytes, name: bytes) -> None:
+        """Let what another program wrote have the name again that was exchanged.
+
+        Where two runs do so at once, each may get the other's file in the meantime. When each has
+        its own again, the name is that of what is neither's.
+        """
+        for number in range(_MOST_TRIES):
+            if number:  # the other run has to come to it
+                time.sleep(_PAUSE)
+            error = exchange(self._folder, temporary, name)
+            if not error and self._has(self._temporary):
+                return
+            if error == errno.ENOENT:  # what got the name is gone
+                error = rename_new(self._folder, temporary, name)
+                if not error:
+                    self._temporary = ""
+                    return
+            if error not in (0, errno.EEXIST):
+                break
+        # It is not ours to remove.
+        kept, self._temporary = self._temporary, ""
+        what = f"what another program wrote there is now called {kept}; rename it"
+        raise OSError(error or errno.EBUSY, what, self._path)
 
     def withdraw(self) -> None:
         """Take the file away again from under its name, if it is still there."""

@@ -31,10 +31,13 @@ _NAME = (
     r"|(?:access|account|private|shared)[-_]?key|accessid|key-?pair-?id|authori[sz]ation|hmac"
     r"|session[-_]?id)(?:[-_.]?(?:id|v?\d{1,2}))?s?"
 )
-_SHORT_NAME = r"key|code|pass|auth|sas|jwt|ticket|md5|policy|hdnts|hdnea|ak|sk"
+_SHORT_NAME = (
+    r"key|rlkey|code|pass|passphrase|pw|auth|oauth|bearer|session|sas|sign|jwt|ticket|md5|policy"
+    r"|hdnts|hdnea|ak|sk"
+)
 
 # The value goes on to what ends it in a URL, or ends a URL in a text.
-_PARAMETER = rf"((?:(?:^|[^\w.%/-])(?:{_NAME}|sig)|[?&;](?:{_SHORT_NAME}))=)([^&#\s'\"<>]+)"
+_PARAMETER = rf"((?:(?:^|[^\w.%/-])(?:{_NAME}|sig)|[?&;](?:{_SHORT_NAME}))=['\"]?)([^&#\s'\"<>]+)"
 _QUOTED = rf"((?<![\w.-])(['\"]?)(?:{_NAME})\2\s*[:=]\s*b?(['\"]))((?:(?!\3).)+)"
 _ELEMENT = rf"(<(?:{_NAME})>)([^<]+)"
 _HEADER = r"(\bauthori[sz]ation['\"]?\s*[:=]\s*['\"]?(?:[a-z]+ )?)([^\s'\",]+)"
@@ -85,10 +88,11 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
 def secrets_of(url: str) -> list[str]:
     """Return the secrets of a URL, as they stand in it and unescaped, the longest first.
 
-    Those that are so short that they stand in any text are not among them.
+    Those that are so short that they stand in any text are not among them, but a password has its
+    marks around it then.
 
-    >>> secrets_of("https://me:pass%41@host/a.rec?sig=word")
-    ['pass%41', 'passA', 'word']
+    >>> secrets_of("https://me:pass%41@host/a.rec?sig=word"), secrets_of("s3://me:pw@bucket/a.rec")
+    (['pass%41', 'passA', 'word'], [':pw@'])
     """
     from urllib.parse import unquote, unquote_plus
 
@@ -100,9 +104,13 @@ def secrets_of(url: str) -> list[str]:
     found: set[str] = set()
     for form in (url, unquote(url), unquote(unquote(url))):
         if match := re.fullmatch("(.*)".join(kept), form, re.DOTALL):
-            for secret in match.groups():
-                found |= {secret, unquote(secret), unquote_plus(secret)}
-    return sorted((s for s in found if len(s) >= SHORTEST), key=lambda s: (-len(s), s))
+            for number, secret in enumerate(match.groups(), 1):
+                plain = {secret, unquote(secret), unquote_plus(secret)}
+                found |= {one for one in plain if len(one) >= SHORTEST}
+                around = form[match.start(number) - 1 : match.end(number) + 1]
+                if 0 < len(secret) < SHORTEST and around == f":{secret}@":
+                    found.add(around)
+    return sorted(found, key=lambda s: (-len(s), s))
 
 
 def _plainly(text: str) -> str:

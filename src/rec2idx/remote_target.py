@@ -84,6 +84,7 @@ class RemoteTarget(Target):
         if "::" in path:
             raise RemoteError("a chain of URLs cannot be written to", path=path)
         self._spool = ""
+        self._is_sent = False
         self._facts = self._info()
         self._seen = _seen(self._facts)
         self._head = b""
@@ -157,25 +158,33 @@ class RemoteTarget(Target):
         """Send the bytes, unless something is there that was not, or another version of it."""
         if _seen(self._info()) != self._seen:
             self._require_same_bytes()
-        elif self._protocols & OBJECT_STORES:
-            self._put_if(self._condition())
+            return
+        if self._protocols & OBJECT_STORES:
+            self._is_sent = self._put_if(self._condition())
         else:
             self._put_beside()
+            self._is_sent = True
 
-    def _put_if(self, condition: dict[str, Any]) -> None:
-        """Send an object on a condition that the storage itself looks at, if it knows it."""
+    def _put_if(self, condition: dict[str, Any]) -> bool:
+        """Send an object on a condition that the storage itself looks at, if it knows it.
+
+        Returns:
+            Whether it is certain that it was sent from here, and not the same by somebody else.
+        """
         try:
             self._put(**condition)
         except FileExistsError:
             self._require_same_bytes()
+            return False
         except (FileChangedError, RemoteError) as error:
             status = status_of(error)
             if status in _TAKEN:
                 self._require_same_bytes()
-            elif condition and status in _UNKNOWN:
-                self._put()
-            else:
+                return False
+            if not condition or status not in _UNKNOWN:
                 raise
+            self._put()
+        return True
 
     def _condition(self) -> dict[str, Any]:
         """Return the options with which only what was seen is replaced."""
@@ -221,9 +230,11 @@ class RemoteTarget(Target):
             raise
 
     def withdraw(self) -> None:
-        """Remove the object, if that can be done."""
+        """Remove the object, if it was sent from here, and is still that, and that can be done."""
         with contextlib.suppress(Exception):
-            self._system.rm_file(self._name)
+            if self._is_sent:
+                self._require_same_bytes()
+                self._system.rm_file(self._name)
 
 
 def _seen(facts: dict[str, Any] | None) -> tuple[int, Marks] | None:

@@ -47,7 +47,7 @@ def connect(url: str, anonymous: bool = False) -> tuple[Any, str]:
         raise missing_extra(error, url) from error
     try:
         return cast("tuple[Any, str]", fsspec.core.url_to_fs(url, **_options(url, anonymous)))
-    except ValueError as error:
+    except (ValueError, TypeError, AttributeError) as error:  # some protocols need more than a URL
         known = url.partition("://")[0]
         if "rotocol not known" not in str(error):
             raise RemoteError(f"not a URL that can be used: {error}", path=url) from error

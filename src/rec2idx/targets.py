@@ -305,10 +305,11 @@ def uninterrupted(call: Callable[[], None]) -> None:
             # nothing if it was.
             start_new_thread(run, ())
             ended.wait()
-        except RuntimeError:  # the system has no thread left
-            run()
         except BaseException as error:  # Ctrl-C
-            interrupt = error
+            if isinstance(error, RuntimeError) and not first.locked():  # no thread can be started
+                run()
+            else:
+                interrupt = error
     if interrupt is not None:
         raise interrupt
     if raised:
